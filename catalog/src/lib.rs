@@ -1,0 +1,1 @@
+//! The Codex model catalog of codex-ds: a lean entry for each served model.

@@ -1,0 +1,7 @@
+//! The `codex-ds` program.
+
+/// The whole program.
+#[must_use]
+pub fn main() -> std::process::ExitCode {
+    std::process::ExitCode::SUCCESS
+}

@@ -1,0 +1,1 @@
+//! The MCP servers of codex-ds, and a handshake with each.

@@ -1,0 +1,1 @@
+//! The policy of codex-ds: one table of rules.

@@ -1,0 +1,1 @@
+//! End-to-end tests of codex-ds with the real Codex and LiteLLM.
