@@ -1,0 +1,40 @@
+# `make demo` and `make test` are all that a first visit needs; `make help` lists the rest.
+
+# With a HOME other than the one that Rust was installed in, rustup's cargo has to be told where its
+# toolchains are.
+cargo := $(shell command -v cargo)
+ifneq ($(filter %/.cargo/bin/cargo,$(cargo)),)
+ifeq ($(wildcard $(HOME)/.rustup),)
+export RUSTUP_HOME ?= $(patsubst %/.cargo/bin/cargo,%/.rustup,$(cargo))
+endif
+endif
+
+.PHONY: help demo test peers install check
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r target what; do \
+		printf '  make %-12s %s\n' "$$target" "$$what"; done
+
+demo: check ## one guarded turn of the real Codex against a built-in endpoint, in a temporary home
+	cargo build --package codex-ds
+	@cargo run --quiet --package codex-ds --bin codex-ds -- demo
+
+test: check peers ## everything that has to hold before a commit
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	cargo build --workspace
+	cargo test --workspace
+	@if cargo deny --version >/dev/null 2>&1; then \
+		echo "cargo deny check"; cargo deny check; \
+	else \
+		echo "cargo-deny is not installed: the check of licences and advisories is skipped"; \
+	fi
+
+peers: ## fetch the real Codex and LiteLLM that the tests run, once
+	@tests/peers/fetch.sh
+
+install: check ## install codex-ds and codex-ds-hook with cargo
+	cargo install --path codex-ds
+
+check:
+	@tests/peers/check.sh
