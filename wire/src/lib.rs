@@ -1,1 +1,22 @@
-//! Responses and Chat types, SSE, redaction, and the stand-in model server of codex-ds.
+//! What goes over the wire between Codex and a model server: lenient types, server-sent events,
+//! redaction, and a stand-in server that behaves like vLLM from outside.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | [`secret`] | [`Secret`]: a string that cannot be printed |
+//! | [`responses`], [`chat`] | lenient types of the two APIs |
+//! | [`sse`] | server-sent events |
+//! | [`standin`] | [`standin::StandIn`]: the model server of the tests, the demo and the benchmarks |
+//!
+//! The crate knows nothing of Codex's configuration, prints nothing, and opens no socket but the
+//! stand-in's, which listens on 127.0.0.1.
+
+pub mod chat;
+mod lenient;
+pub mod responses;
+pub mod secret;
+pub mod sse;
+pub mod standin;
+mod text;
+
+pub use secret::Secret;

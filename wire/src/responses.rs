@@ -1,0 +1,369 @@
+//! The Responses API as Codex, vLLM and LiteLLM write it.
+//!
+//! Nothing here is fatal: a field of another type counts as absent, an item or tool of a type
+//! that is not known here is kept as [`Item::Other`] or [`Tool::Other`], and fields without a
+//! member of their own are in `extra`.
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::lenient::or_default;
+
+/// The body of `POST /v1/responses`.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[serde(default)]
+pub struct Request {
+    /// The model's name.
+    #[serde(deserialize_with = "or_default")]
+    pub model: Option<String>,
+    /// The system text. Codex leaves it out and sends a first developer message instead.
+    #[serde(deserialize_with = "or_default")]
+    pub instructions: Option<String>,
+    /// The conversation.
+    pub input: Input,
+    /// The offered tools.
+    #[serde(deserialize_with = "or_default")]
+    pub tools: Vec<Tool>,
+    /// "auto", "none", "required", or an object that names a tool.
+    pub tool_choice: Value,
+    /// The reasoning settings.
+    #[serde(deserialize_with = "or_default")]
+    pub reasoning: Reasoning,
+    /// Whether the answer is a stream of events.
+    #[serde(deserialize_with = "or_default")]
+    pub stream: bool,
+    /// The longest answer, in tokens.
+    #[serde(deserialize_with = "or_default")]
+    pub max_output_tokens: Option<u64>,
+    /// "auto" lets the server cut an input that is too long.
+    #[serde(deserialize_with = "or_default")]
+    pub truncation: Option<String>,
+    /// Everything else.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+/// The `reasoning` object of a request.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(default)]
+pub struct Reasoning {
+    /// How hard the model thinks; "none" turns thinking off.
+    #[serde(deserialize_with = "or_default")]
+    pub effort: Option<String>,
+    /// Whether and how thinking is summed up.
+    #[serde(deserialize_with = "or_default")]
+    pub summary: Option<String>,
+}
+
+/// The `input` of a request.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(from = "Value")]
+pub enum Input {
+    /// One user text.
+    Text(String),
+    /// The items of the conversation, in order.
+    Items(Vec<Item>),
+}
+
+impl Default for Input {
+    fn default() -> Self {
+        Self::Items(Vec::new())
+    }
+}
+
+impl From<Value> for Input {
+    fn from(value: Value) -> Self {
+        match value {
+            Value::String(text) => Self::Text(text),
+            Value::Array(items) => Self::Items(items.into_iter().map(Item::from).collect()),
+            Value::Null => Self::default(),
+            other => Self::Items(vec![Item::Other(other)]),
+        }
+    }
+}
+
+/// One item of the input or output.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(from = "Value")]
+pub enum Item {
+    /// A message of any role.
+    Message(Message),
+    /// Thinking.
+    Reasoning(ReasoningItem),
+    /// A call of a function, in a namespace or not.
+    FunctionCall(FunctionCall),
+    /// What a function answered.
+    FunctionCallOutput(CallOutput),
+    /// A call of a free-form tool.
+    CustomToolCall(FunctionCall),
+    /// What a free-form tool answered.
+    CustomToolCallOutput(CallOutput),
+    /// Anything else, as it came.
+    Other(Value),
+}
+
+impl From<Value> for Item {
+    fn from(value: Value) -> Self {
+        let kind = value.get("type").and_then(Value::as_str);
+        let parsed = match kind {
+            Some("message") => Message::deserialize(&value).map(Self::Message),
+            // A message may go without its type (an "easy" input message).
+            None if value.get("role").is_some() => Message::deserialize(&value).map(Self::Message),
+            Some("reasoning") => ReasoningItem::deserialize(&value).map(Self::Reasoning),
+            Some("function_call") => FunctionCall::deserialize(&value).map(Self::FunctionCall),
+            Some("function_call_output") => {
+                CallOutput::deserialize(&value).map(Self::FunctionCallOutput)
+            }
+            Some("custom_tool_call") => FunctionCall::deserialize(&value).map(Self::CustomToolCall),
+            Some("custom_tool_call_output") => {
+                CallOutput::deserialize(&value).map(Self::CustomToolCallOutput)
+            }
+            _ => return Self::Other(value),
+        };
+        parsed.unwrap_or(Self::Other(value))
+    }
+}
+
+impl Item {
+    /// The `type` of the item as it is written, "message" when a message has none.
+    #[must_use]
+    pub fn kind(&self) -> &str {
+        match self {
+            Self::Message(_) => "message",
+            Self::Reasoning(_) => "reasoning",
+            Self::FunctionCall(_) => "function_call",
+            Self::FunctionCallOutput(_) => "function_call_output",
+            Self::CustomToolCall(_) => "custom_tool_call",
+            Self::CustomToolCallOutput(_) => "custom_tool_call_output",
+            Self::Other(value) => value
+                .get("type")
+                .and_then(Value::as_str)
+                .unwrap_or("unknown"),
+        }
+    }
+}
+
+/// A message.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[serde(default)]
+pub struct Message {
+    /// "system", "developer", "user" or "assistant".
+    #[serde(deserialize_with = "or_default")]
+    pub role: String,
+    /// A string, or parts with a `type` and mostly a `text`.
+    pub content: Value,
+}
+
+impl Message {
+    /// The message's text; parts are joined by newlines.
+    #[must_use]
+    pub fn text(&self) -> String {
+        text_of(&self.content)
+    }
+}
+
+/// Thinking.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[serde(default)]
+pub struct ReasoningItem {
+    /// The thinking itself: parts with a `text`.
+    pub content: Value,
+    /// Its summary: parts with a `text`.
+    pub summary: Value,
+    /// OpenAI's sealed form; vLLM refuses it.
+    #[serde(deserialize_with = "or_default")]
+    pub encrypted_content: Option<String>,
+}
+
+impl ReasoningItem {
+    /// The thinking's text, or that of its summary if there is no other.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let text = text_of(&self.content);
+        if text.is_empty() {
+            text_of(&self.summary)
+        } else {
+            text
+        }
+    }
+}
+
+/// A call of a function or of a free-form tool.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(default)]
+pub struct FunctionCall {
+    /// The namespace, such as `mcp__echo`.
+    #[serde(deserialize_with = "or_default")]
+    pub namespace: Option<String>,
+    /// The tool.
+    #[serde(deserialize_with = "or_default")]
+    pub name: String,
+    /// The arguments as JSON in a string, not always well-formed; a free-form tool's input.
+    #[serde(alias = "input", deserialize_with = "or_default")]
+    pub arguments: String,
+    /// What ties the answer to the call.
+    #[serde(deserialize_with = "or_default")]
+    pub call_id: String,
+}
+
+/// What a tool answered.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[serde(default)]
+pub struct CallOutput {
+    /// The call that is answered.
+    #[serde(deserialize_with = "or_default")]
+    pub call_id: String,
+    /// A string, or parts with a `text`.
+    pub output: Value,
+}
+
+impl CallOutput {
+    /// The answer's text; parts are joined by newlines.
+    #[must_use]
+    pub fn text(&self) -> String {
+        text_of(&self.output)
+    }
+}
+
+/// An offered tool.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(from = "Value")]
+pub enum Tool {
+    /// A function.
+    Function(Function),
+    /// The tools of an MCP server, under one name.
+    Namespace(Namespace),
+    /// Anything else (`custom`, `web_search`, `tool_search`, …), as it came.
+    Other(Value),
+}
+
+impl From<Value> for Tool {
+    fn from(value: Value) -> Self {
+        let parsed = match value.get("type").and_then(Value::as_str) {
+            Some("function") => Function::deserialize(&value).map(Self::Function),
+            Some("namespace") => Namespace::deserialize(&value).map(Self::Namespace),
+            _ => return Self::Other(value),
+        };
+        parsed.unwrap_or(Self::Other(value))
+    }
+}
+
+/// A function that the model may call.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[serde(default)]
+pub struct Function {
+    /// Its name.
+    #[serde(deserialize_with = "or_default")]
+    pub name: String,
+    /// What the model is told of it.
+    #[serde(deserialize_with = "or_default")]
+    pub description: Option<String>,
+    /// The JSON schema of its arguments.
+    pub parameters: Value,
+}
+
+/// A namespace of functions.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[serde(default)]
+pub struct Namespace {
+    /// Its name, such as `mcp__echo`.
+    #[serde(deserialize_with = "or_default")]
+    pub name: String,
+    /// What the model is told of it.
+    #[serde(deserialize_with = "or_default")]
+    pub description: Option<String>,
+    /// Its tools.
+    #[serde(deserialize_with = "or_default")]
+    pub tools: Vec<Tool>,
+}
+
+/// What a request cost, in tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(default)]
+pub struct Usage {
+    /// Of the prompt.
+    pub input_tokens: u64,
+    /// Of the prompt, by origin.
+    #[serde(deserialize_with = "or_default")]
+    pub input_tokens_details: InputTokensDetails,
+    /// Of the answer, thinking included.
+    pub output_tokens: u64,
+    /// Of the answer, by kind.
+    #[serde(deserialize_with = "or_default")]
+    pub output_tokens_details: OutputTokensDetails,
+    /// Both together.
+    pub total_tokens: u64,
+}
+
+/// Where the prompt's tokens came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(default)]
+pub struct InputTokensDetails {
+    /// Read from the prefix cache. Over LiteLLM's bridge a 0 says nothing.
+    pub cached_tokens: u64,
+}
+
+/// What the answer's tokens were.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(default)]
+pub struct OutputTokensDetails {
+    /// Thinking.
+    pub reasoning_tokens: u64,
+}
+
+/// One event of a streamed answer, with the fields that tell what happened.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[serde(default)]
+pub struct StreamEvent {
+    /// What happened, such as `response.output_text.delta`.
+    #[serde(rename = "type", deserialize_with = "or_default")]
+    pub kind: String,
+    /// The event's place in the stream, from 0.
+    #[serde(deserialize_with = "or_default")]
+    pub sequence_number: Option<u64>,
+    /// New text of an item.
+    #[serde(deserialize_with = "or_default")]
+    pub delta: Option<String>,
+    /// The item that was added or is done.
+    #[serde(deserialize_with = "or_default")]
+    pub item: Option<Item>,
+    /// The whole response, in its first and last events.
+    #[serde(deserialize_with = "or_default")]
+    pub response: Option<Response>,
+}
+
+/// A response object.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[serde(default)]
+pub struct Response {
+    /// Its id.
+    #[serde(deserialize_with = "or_default")]
+    pub id: String,
+    /// "in_progress", "completed", "incomplete" or "failed".
+    #[serde(deserialize_with = "or_default")]
+    pub status: String,
+    /// What the model answered.
+    #[serde(deserialize_with = "or_default")]
+    pub output: Vec<Item>,
+    /// What it cost; absent before the end.
+    #[serde(deserialize_with = "or_default")]
+    pub usage: Option<Usage>,
+    /// What went wrong.
+    pub error: Value,
+}
+
+/// The text of a `content`-like value: a string, or the `text` of its parts, joined by newlines.
+#[must_use]
+pub fn text_of(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => {
+            let texts: Vec<&str> = parts
+                .iter()
+                .filter_map(|part| part.get("text").and_then(Value::as_str))
+                .collect();
+            texts.join("\n")
+        }
+        _ => String::new(),
+    }
+}

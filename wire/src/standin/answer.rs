@@ -1,0 +1,188 @@
+//! What a turn becomes for one request: parts of an answer, and what they cost.
+
+use serde_json::Value;
+
+use super::check::{Asked, flat_name};
+use super::config::Config;
+use super::prompt::tokens;
+use super::script::{Fault, ToolCall, Turn};
+use crate::text::floor_char_boundary;
+
+/// A part of an answer, in the order in which the model speaks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Part {
+    /// Thinking.
+    Reasoning(String),
+    /// What the user reads.
+    Text(String),
+    /// A tool call.
+    Call(Call),
+}
+
+impl Part {
+    fn content(&mut self) -> &mut String {
+        match self {
+            Self::Reasoning(text) | Self::Text(text) => text,
+            Self::Call(call) => &mut call.arguments,
+        }
+    }
+}
+
+/// A tool call, named as the client knows the tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Call {
+    /// The call's id.
+    pub id: String,
+    /// The tool's namespace.
+    pub namespace: Option<String>,
+    /// The tool.
+    pub name: String,
+    /// Its arguments, mostly JSON.
+    pub arguments: String,
+}
+
+/// A whole answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Answer {
+    /// Its parts.
+    pub parts: Vec<Part>,
+    /// Whether it was cut at the longest answer asked for.
+    pub incomplete: bool,
+    /// Tokens of the prompt.
+    pub prompt_tokens: u64,
+    /// Of these, read from the prefix cache.
+    pub cached_tokens: u64,
+    /// Tokens of the answer.
+    pub output_tokens: u64,
+    /// Of these, thinking.
+    pub reasoning_tokens: u64,
+}
+
+impl Answer {
+    /// What `turn` says to `asked`; `id` makes up the ids of calls.
+    pub(super) fn new(
+        turn: &Turn,
+        asked: &Asked,
+        config: &Config,
+        cached_tokens: u64,
+        id: &str,
+    ) -> Self {
+        let mut parts = parts(turn, asked, config, id);
+        let incomplete = asked.max_output.is_some_and(|limit| cut(&mut parts, limit));
+        let cost = |part: &Part| match part {
+            Part::Reasoning(text) | Part::Text(text) => tokens(text.len()),
+            Part::Call(call) => tokens(call.arguments.len()),
+        };
+        Self {
+            prompt_tokens: tokens(asked.prompt.len()),
+            cached_tokens,
+            output_tokens: parts.iter().map(cost).sum(),
+            reasoning_tokens: parts
+                .iter()
+                .filter(|part| matches!(part, Part::Reasoning(_)))
+                .map(cost)
+                .sum(),
+            parts,
+            incomplete,
+        }
+    }
+
+    /// The calls of the answer.
+    pub(super) fn calls(&self) -> impl Iterator<Item = &Call> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Call(call) => Some(call),
+            _ => None,
+        })
+    }
+}
+
+fn parts(turn: &Turn, asked: &Asked, config: &Config, id: &str) -> Vec<Part> {
+    let mut parts = Vec::new();
+    let mut text = turn.text.clone().unwrap_or_default();
+    if let Some(reasoning) = turn.reasoning.as_deref().filter(|_| asked.thinking) {
+        if config.reasoning_parser {
+            parts.push(Part::Reasoning(reasoning.to_owned()));
+        } else {
+            text = format!("{reasoning}</think>{text}");
+        }
+    }
+    if !asked.parse_calls && !turn.calls.is_empty() {
+        text.push_str(&markup(&turn.calls));
+    }
+    if !text.is_empty() {
+        parts.push(Part::Text(text));
+    }
+    if asked.parse_calls {
+        let malformed = turn.fault == Some(Fault::MalformedArguments);
+        parts.extend(turn.calls.iter().enumerate().map(|(index, call)| {
+            let flat = flat_name(call.namespace.as_deref(), &call.name);
+            // A tool that was not offered keeps its flat name, as vLLM leaves it.
+            let (namespace, name) = match asked.functions.get(&flat) {
+                Some(known) => (known.namespace.clone(), known.name.clone()),
+                None => (None, flat),
+            };
+            let mut arguments = arguments(call);
+            if malformed {
+                halve(&mut arguments);
+            }
+            let made_up = || format!("chatcmpl-tool-{id}{index:02x}");
+            let id = call.call_id.clone().unwrap_or_else(made_up);
+            Part::Call(Call {
+                id,
+                namespace,
+                name,
+                arguments,
+            })
+        }));
+    }
+    parts
+}
+
+/// A string stands as it is; anything else is JSON.
+fn arguments(call: &ToolCall) -> String {
+    call.arguments
+        .as_str()
+        .map_or_else(|| call.arguments.to_string(), str::to_owned)
+}
+
+fn halve(text: &mut String) {
+    text.truncate(floor_char_boundary(text, text.len() / 2));
+}
+
+/// Cuts the answer after `limit` tokens; whether anything was lost.
+fn cut(parts: &mut Vec<Part>, limit: u64) -> bool {
+    let mut left = limit;
+    for index in 0..parts.len() {
+        let content = parts[index].content();
+        let cost = tokens(content.len());
+        if cost > left {
+            let bytes = usize::try_from(left * 4).unwrap_or(usize::MAX);
+            content.truncate(floor_char_boundary(content, bytes));
+            parts.truncate(index + 1);
+            return true;
+        }
+        left -= cost;
+    }
+    false
+}
+
+/// The calls in DeepSeek V4's own markup, which is what a client sees when no parser takes it out.
+fn markup(calls: &[ToolCall]) -> String {
+    let mut out = String::from("\n\n<｜DSML｜tool_calls>\n");
+    for call in calls {
+        let name = flat_name(call.namespace.as_deref(), &call.name);
+        out.push_str(&format!("<｜DSML｜invoke name=\"{name}\">\n"));
+        for (key, value) in call.arguments.as_object().into_iter().flatten() {
+            let (string, value) = match value {
+                Value::String(text) => (true, text.clone()),
+                other => (false, other.to_string()),
+            };
+            out.push_str(&format!(
+                "<｜DSML｜parameter name=\"{key}\" string=\"{string}\">{value}</｜DSML｜parameter>\n"
+            ));
+        }
+        out.push_str("</｜DSML｜invoke>\n");
+    }
+    out.push_str("</｜DSML｜tool_calls>");
+    out
+}

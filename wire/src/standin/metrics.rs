@@ -1,0 +1,59 @@
+//! `/metrics` in Prometheus' text form, with vLLM's names.
+
+use std::fmt::Write as _;
+
+use super::state::{Counters, State};
+
+/// Name, type and value of each series.
+const SERIES: [(&str, &str, fn(&Counters) -> u64); 7] = [
+    ("vllm:num_requests_running", "gauge", |c| c.running),
+    ("vllm:num_requests_waiting", "gauge", |_| 0),
+    ("vllm:prompt_tokens_total", "counter", |c| c.prompt_tokens),
+    ("vllm:generation_tokens_total", "counter", |c| {
+        c.generation_tokens
+    }),
+    ("vllm:prefix_cache_queries_total", "counter", |c| {
+        c.prefix_cache_queries
+    }),
+    ("vllm:prefix_cache_hits_total", "counter", |c| {
+        c.prefix_cache_hits
+    }),
+    ("vllm:prompt_tokens_cached_total", "counter", |c| {
+        c.prefix_cache_hits
+    }),
+];
+
+/// How requests end.
+const ENDS: [(&str, fn(&Counters) -> u64); 3] = [
+    ("stop", |c| c.stopped),
+    ("length", |c| c.at_length),
+    ("abort", |c| c.aborted),
+];
+
+/// The page.
+pub(super) fn page(state: &State) -> String {
+    let models = state.counters();
+    let mut page = String::new();
+    for (name, kind, value) in SERIES {
+        let _ = writeln!(page, "# TYPE {} {kind}", name.trim_end_matches("_total"));
+        for (model, counters) in &models {
+            let value = value(counters);
+            let _ = writeln!(
+                page,
+                "{name}{{engine=\"0\",model_name=\"{model}\"}} {value}.0"
+            );
+        }
+    }
+    page.push_str("# TYPE vllm:request_success counter\n");
+    for (model, counters) in &models {
+        for (end, value) in ENDS {
+            let value = value(counters);
+            let _ = writeln!(
+                page,
+                "vllm:request_success_total{{engine=\"0\",finished_reason=\"{end}\",\
+                 model_name=\"{model}\"}} {value}.0"
+            );
+        }
+    }
+    page
+}
