@@ -1,0 +1,133 @@
+//! A running LiteLLM with the two routes that a profile uses.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::Stdio;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use crate::environment::TestEnvironment;
+use crate::group::Group;
+use crate::peers;
+
+/// LiteLLM refuses to start with a weaker key than this form. It protects nothing here.
+pub const MASTER_KEY: &str = "sk-2f9d1c7a5b8e4063a1d2c3b4e5f60718";
+
+/// Starting takes Python some seconds, on a loaded machine up to a minute and a half.
+const PATIENCE: Duration = Duration::from_secs(180);
+
+/// The real LiteLLM in front of a server: `deepseek-v4-flash-cc` is translated to Chat
+/// Completions, `deepseek-v4-flash` is passed through as Responses.
+#[derive(Debug)]
+pub struct LiteLlm {
+    base_url: String,
+    _environment: TestEnvironment,
+    _group: Group,
+}
+
+impl LiteLlm {
+    /// Starts it in front of `upstream`, a base URL that ends in `/v1`. It answers when this
+    /// returns.
+    ///
+    /// # Panics
+    /// When it was not fetched or does not come up; then with what it printed.
+    #[must_use]
+    pub fn start(upstream: &str) -> Self {
+        let environment = TestEnvironment::new();
+        let config = environment.write("litellm.yaml", &config(upstream));
+        let mut command = environment
+            .program(
+                peers::litellm(),
+                ["--host", "127.0.0.1", "--port", "0", "--num_workers", "1"],
+            )
+            .env("LITELLM_MASTER_KEY", MASTER_KEY)
+            .env("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+            .into_command();
+        command
+            .arg("--config")
+            .arg(config)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped());
+        let mut group = Group::spawn(&mut command).expect("the venv's litellm can be started");
+        let log = group
+            .child()
+            .and_then(|child| child.stderr.take())
+            .expect("standard error is piped");
+        let (found, address) = mpsc::channel();
+        // Reads on to the end: LiteLLM must not block on a full pipe.
+        thread::spawn(move || {
+            let mut before = String::new();
+            for line in BufReader::new(log).lines().map_while(Result::ok) {
+                if let Some(address) = listening(&line) {
+                    let _ = found.send(Ok(address));
+                }
+                before.push_str(&line);
+                before.push('\n');
+            }
+            let _ = found.send(Err(before));
+        });
+        let address = match address.recv_timeout(PATIENCE) {
+            Ok(Ok(address)) => address,
+            Ok(Err(printed)) => panic!("LiteLLM ended; it printed:\n{printed}"),
+            Err(error) => panic!("LiteLLM does not listen after {PATIENCE:?}: {error}"),
+        };
+        let health = get(&address, "/health/liveliness");
+        assert!(health.starts_with("HTTP/1.1 200"), "{health}");
+        Self {
+            base_url: format!("http://{address}/v1"),
+            _environment: environment,
+            _group: group,
+        }
+    }
+
+    /// Where it answers, with `/v1`. The key is [`MASTER_KEY`].
+    #[must_use]
+    pub fn base_url(&self) -> &str {
+        &self.base_url
+    }
+}
+
+/// The address in uvicorn's line that it listens, which comes when the application is ready.
+fn listening(line: &str) -> Option<String> {
+    let (_, url) = line.split_once("Uvicorn running on http://")?;
+    url.split_whitespace().next().map(str::to_owned)
+}
+
+fn config(upstream: &str) -> String {
+    format!(
+        "model_list:
+  - model_name: deepseek-v4-flash-cc
+    litellm_params:
+      model: hosted_vllm/deepseek-v4-flash
+      api_base: {upstream}
+      api_key: none
+      use_chat_completions_api: true
+  - model_name: deepseek-v4-flash
+    litellm_params:
+      model: hosted_vllm/deepseek-v4-flash
+      api_base: {upstream}
+      api_key: none
+general_settings:
+  master_key: os.environ/LITELLM_MASTER_KEY
+router_settings:
+  disable_cooldowns: true
+  num_retries: 0
+"
+    )
+}
+
+fn get(address: &str, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).expect("LiteLLM said that it listens");
+    write!(
+        stream,
+        "GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n"
+    )
+    .expect("the connection is new");
+    let mut answer = String::new();
+    stream
+        .read_to_string(&mut answer)
+        .expect("a health answer is text");
+    answer
+}
