@@ -168,21 +168,22 @@ fn cut(parts: &mut Vec<Part>, limit: u64) -> bool {
 
 /// The calls in DeepSeek V4's own markup, which is what a client sees when no parser takes it out.
 fn markup(calls: &[ToolCall]) -> String {
-    let mut out = String::from("\n\n<｜DSML｜tool_calls>\n");
-    for call in calls {
-        let name = flat_name(call.namespace.as_deref(), &call.name);
-        out.push_str(&format!("<｜DSML｜invoke name=\"{name}\">\n"));
-        for (key, value) in call.arguments.as_object().into_iter().flatten() {
-            let (string, value) = match value {
-                Value::String(text) => (true, text.clone()),
-                other => (false, other.to_string()),
-            };
-            out.push_str(&format!(
-                "<｜DSML｜parameter name=\"{key}\" string=\"{string}\">{value}</｜DSML｜parameter>\n"
-            ));
-        }
-        out.push_str("</｜DSML｜invoke>\n");
+    let calls: String = calls.iter().map(invocation).collect();
+    format!("\n\n<｜DSML｜tool_calls>\n{calls}</｜DSML｜tool_calls>")
+}
+
+fn invocation(call: &ToolCall) -> String {
+    let name = flat_name(call.namespace.as_deref(), &call.name);
+    let mut lines = vec![format!("<｜DSML｜invoke name=\"{name}\">")];
+    for (key, value) in call.arguments.as_object().into_iter().flatten() {
+        let (string, value) = match value {
+            Value::String(text) => (true, text.clone()),
+            other => (false, other.to_string()),
+        };
+        lines.push(format!(
+            "<｜DSML｜parameter name=\"{key}\" string=\"{string}\">{value}</｜DSML｜parameter>"
+        ));
     }
-    out.push_str("</｜DSML｜tool_calls>");
-    out
+    lines.push("</｜DSML｜invoke>\n".to_owned());
+    lines.join("\n")
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::answer::{Answer, Call, Part};
-use super::check::{Asked, flat_name};
+use super::check::{Asked, Delivery, flat_name};
 use super::config::Config;
 use super::responses::Stamp;
 use super::steps::{Step, pieces};
@@ -129,7 +129,7 @@ pub(super) fn stream(asked: &Asked, answer: &Answer, config: &Config, stamp: &St
         "finish_reason": finish_reason(answer), "stop_reason": null,
     }]);
     steps.push(step(&chunk(last), 0));
-    if asked.include_usage {
+    if asked.delivery == Delivery::StreamWithUsage {
         let mut last = chunk(json!([]));
         last["usage"] = usage(answer, config);
         steps.push(step(&last, 0));

@@ -51,14 +51,23 @@ pub(super) struct Asked {
     pub parse_calls: bool,
     /// Whether the model thinks.
     pub thinking: bool,
-    /// Whether the answer is a stream.
-    pub stream: bool,
-    /// Whether a chat stream ends with the usage.
-    pub include_usage: bool,
+    /// How the answer is sent.
+    pub delivery: Delivery,
     /// The longest answer, in tokens.
     pub max_output: Option<u64>,
     /// Whether this is Codex's request for a summary.
     pub compaction: bool,
+}
+
+/// How an answer is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Delivery {
+    /// As one JSON body.
+    Whole,
+    /// As a stream; on chat without the usage.
+    Stream,
+    /// As a stream that tells the usage.
+    StreamWithUsage,
 }
 
 /// A function's name as the client knows it.
@@ -220,8 +229,11 @@ pub(super) fn responses(
             && !request.tools.is_empty()
             && request.tool_choice != "none",
         thinking: request.reasoning.effort.as_deref() != Some("none"),
-        stream: request.stream,
-        include_usage: true,
+        delivery: if request.stream {
+            Delivery::StreamWithUsage
+        } else {
+            Delivery::Whole
+        },
         model,
         prompt,
         functions,
@@ -388,8 +400,11 @@ pub(super) fn chat(
             && last_user.is_some_and(|message| message.text().starts_with(COMPACTION)),
         parse_calls: config.tool_parser && !request.tools.is_empty() && choice != "none",
         thinking: !switched_off && request.reasoning_effort.as_deref() != Some("none"),
-        stream: request.stream,
-        include_usage: request.stream_options.include_usage,
+        delivery: match (request.stream, request.stream_options.include_usage) {
+            (false, _) => Delivery::Whole,
+            (true, false) => Delivery::Stream,
+            (true, true) => Delivery::StreamWithUsage,
+        },
         model,
         prompt,
         functions,

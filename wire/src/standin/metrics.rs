@@ -4,8 +4,10 @@ use std::fmt::Write as _;
 
 use super::state::{Counters, State};
 
+type Read = fn(&Counters) -> u64;
+
 /// Name, type and value of each series.
-const SERIES: [(&str, &str, fn(&Counters) -> u64); 7] = [
+const SERIES: [(&str, &str, Read); 7] = [
     ("vllm:num_requests_running", "gauge", |c| c.running),
     ("vllm:num_requests_waiting", "gauge", |_| 0),
     ("vllm:prompt_tokens_total", "counter", |c| c.prompt_tokens),
@@ -24,7 +26,7 @@ const SERIES: [(&str, &str, fn(&Counters) -> u64); 7] = [
 ];
 
 /// How requests end.
-const ENDS: [(&str, fn(&Counters) -> u64); 3] = [
+const ENDS: [(&str, Read); 3] = [
     ("stop", |c| c.stopped),
     ("length", |c| c.at_length),
     ("abort", |c| c.aborted),

@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::answer::{Answer, Call, Part};
 use super::check::Asked;
+use super::prompt::tokens;
 use super::steps::{Step, pieces};
 use crate::sse;
 
@@ -16,15 +17,9 @@ pub(super) struct Stamp {
     pub created: u64,
 }
 
-/// The response object. What the request said is repeated in it, tools included.
-fn response(
-    body: &Value,
-    asked: &Asked,
-    stamp: &Stamp,
-    status: &str,
-    output: Value,
-    usage: Value,
-) -> Value {
+/// The response object, before its end (no answer) or at it. What the request said is repeated in
+/// it, tools included.
+fn response(body: &Value, asked: &Asked, answer: Option<&Answer>, stamp: &Stamp) -> Value {
     let echo = |field: &str| body.get(field).cloned().unwrap_or(Value::Null);
     let echo_or = |field: &str, default: Value| match echo(field) {
         Value::Null => default,
@@ -35,11 +30,19 @@ fn response(
     } else {
         "auto"
     };
+    let status = match answer {
+        None => "in_progress",
+        Some(answer) if answer.incomplete => "incomplete",
+        Some(_) => "completed",
+    };
     let incomplete = match status {
         "incomplete" => json!({"reason": "max_output_tokens"}),
         _ => Value::Null,
     };
-    let room = asked.model.max_model_len - super::prompt::tokens(asked.prompt.len());
+    let room = asked
+        .model
+        .max_model_len
+        .saturating_sub(tokens(asked.prompt.len()));
     json!({
         "id": format!("resp_{}", stamp.id),
         "created_at": stamp.created,
@@ -48,7 +51,7 @@ fn response(
         "metadata": echo("metadata"),
         "model": asked.model.id,
         "object": "response",
-        "output": output,
+        "output": answer.map(|answer| output(answer, stamp)).unwrap_or_default(),
         "parallel_tool_calls": echo_or("parallel_tool_calls", json!(true)),
         "temperature": echo_or("temperature", json!(1.0)),
         "tool_choice": echo_or("tool_choice", json!(choice)),
@@ -65,7 +68,7 @@ fn response(
         "text": echo("text"),
         "top_logprobs": null,
         "truncation": echo_or("truncation", json!("disabled")),
-        "usage": usage,
+        "usage": answer.map(usage),
         "user": echo("user"),
         "presence_penalty": 0.0,
         "frequency_penalty": 0.0,
@@ -74,6 +77,13 @@ fn response(
         "input_messages": null,
         "output_messages": null,
     })
+}
+
+fn output(answer: &Answer, stamp: &Stamp) -> Vec<Value> {
+    let parts = answer.parts.iter().enumerate();
+    parts
+        .map(|(index, part)| item_done(part, &item_id(part, stamp, index)))
+        .collect()
 }
 
 fn usage(answer: &Answer) -> Value {
@@ -96,38 +106,23 @@ fn usage(answer: &Answer) -> Value {
     })
 }
 
-fn finished(body: &Value, asked: &Asked, answer: &Answer, stamp: &Stamp) -> Value {
-    let output: Vec<Value> = answer
-        .parts
-        .iter()
-        .enumerate()
-        .map(|(index, part)| item_done(part, &item_id(part, stamp, index)))
-        .collect();
-    let status = if answer.incomplete {
-        "incomplete"
-    } else {
-        "completed"
-    };
-    response(body, asked, stamp, status, json!(output), usage(answer))
-}
-
 /// The whole answer as one JSON body.
 pub(super) fn whole(body: &Value, asked: &Asked, answer: &Answer, stamp: &Stamp) -> Value {
-    finished(body, asked, answer, stamp)
+    response(body, asked, Some(answer), stamp)
 }
 
 /// The answer as a stream of events.
 pub(super) fn stream(body: &Value, asked: &Asked, answer: &Answer, stamp: &Stamp) -> Vec<Step> {
     let mut events = Events::default();
-    let started = response(body, asked, stamp, "in_progress", json!([]), Value::Null);
+    let started = response(body, asked, None, stamp);
     events.push(0, "response.created", json!({"response": started}));
     events.push(0, "response.in_progress", json!({"response": started}));
     for (index, part) in answer.parts.iter().enumerate() {
         events.part(part, &item_id(part, stamp, index), index);
     }
-    let response = finished(body, asked, answer, stamp);
     // An answer cut at max_output_tokens ends with "completed" too; its status tells.
-    events.push(0, "response.completed", json!({"response": response}));
+    let ended = response(body, asked, Some(answer), stamp);
+    events.push(0, "response.completed", json!({"response": ended}));
     events.steps
 }
 

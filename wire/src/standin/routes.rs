@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::answer::Answer;
-use super::check::{self, Asked};
+use super::check::{self, Asked, Delivery};
 use super::config::Flavor;
 use super::error::ApiError;
 use super::responses::Stamp;
@@ -186,13 +186,8 @@ async fn tokenize(Extract(state): Shared, body: Bytes) -> Result<Json<Value>, Ap
     let body = parse(&body)?;
     let asked = crate::chat::Request::deserialize(&body).unwrap_or_default();
     let model = check::model(&state.config, asked.model.as_deref())?;
-    let count = match body["prompt"].as_str() {
-        Some(prompt) => prompt::tokens(prompt.len()),
-        None => {
-            let prompt = prompt::of_chat(&asked.messages, &body["tools"]);
-            prompt::tokens(prompt.len())
-        }
-    };
+    let messages = || prompt::of_chat(&asked.messages, &body["tools"]).len();
+    let count = prompt::tokens(body["prompt"].as_str().map_or_else(messages, str::len));
     let tokens: Vec<u64> = (0..count).collect();
     Ok(Json(json!({
         "count": count, "max_model_len": model.max_model_len, "tokens": tokens,
@@ -209,7 +204,7 @@ async fn create_response(Extract(state): Shared, raw: Bytes) -> Result<Response,
         return Ok(response);
     }
     let (answer, running) = answer(&state, &turn, &asked, &stamp);
-    if asked.stream {
+    if asked.delivery != Delivery::Whole {
         let steps = responses::stream(&body, &asked, &answer, &stamp);
         return Ok(streamed(steps, &answer, turn, running));
     }
@@ -231,7 +226,7 @@ async fn create_chat(Extract(state): Shared, raw: Bytes) -> Result<Response, Api
         return Ok(response);
     }
     let (answer, running) = answer(&state, &turn, &asked, &stamp);
-    if asked.stream {
+    if asked.delivery != Delivery::Whole {
         let steps = chat::stream(&asked, &answer, &state.config, &stamp);
         return Ok(streamed(steps, &answer, turn, running));
     }
