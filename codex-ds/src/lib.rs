@@ -1,7 +1,51 @@
-//! The `codex-ds` program.
+//! The `codex-ds` program: one module a command, and what they share.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | [`cli`] | the command line: which words are ours |
+//! | [`setup`] | `codex-ds setup`: inputs → plan → apply, and the receipt |
+//! | [`undo`] | `codex-ds undo`, by the receipt |
+//! | [`codex`], [`app_server`] | the installed Codex, and how to ask it |
+//! | [`home`] | the profile's folder |
+//! | [`file`] | atomic writes, digests, the lock |
+//! | [`ui`] | the only place that prints |
+//! | [`error`], [`exit`], [`env`] | what users and scripts meet: errors, exit codes, variables |
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+pub mod app_server;
+pub mod cli;
+pub mod codex;
+pub mod env;
+pub mod error;
+pub mod exit;
+pub mod file;
+pub mod home;
+pub mod setup;
+pub mod ui;
+pub mod undo;
 
 /// The whole program.
 #[must_use]
-pub fn main() -> std::process::ExitCode {
-    std::process::ExitCode::SUCCESS
+pub fn main() -> ExitCode {
+    let args: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let result = if cli::is_ours(&args) {
+        match cli::Cli::parse().command {
+            cli::Command::Setup(args) => setup::run(&args),
+            cli::Command::Undo(args) => undo::run(&args),
+        }
+    } else {
+        Err(error::UserError::not_ready("launching is not built yet").into())
+    };
+    match result {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            let (text, code) = error::render(&error);
+            ui::err(&text);
+            ExitCode::from(code)
+        }
+    }
 }

@@ -1,0 +1,118 @@
+//! The profile's folder: which one, and whether it may be one.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+
+use crate::{env, error::UserError};
+
+/// The folder that is meant: the flag, else `CODEX_DS_HOME`, else `~/.codex-ds`. Not resolved yet;
+/// it need not exist.
+///
+/// # Errors
+/// When there is no home folder to put the default in.
+pub fn wanted(flag: Option<&Path>) -> Result<PathBuf> {
+    if let Some(path) = flag {
+        return absolute(path);
+    }
+    if let Some(path) = std::env::var_os(env::HOME).filter(|value| !value.is_empty()) {
+        return absolute(Path::new(&path));
+    }
+    Ok(user_home()?.join(".codex-ds"))
+}
+
+/// The user's home folder.
+///
+/// # Errors
+/// When the system does not name one.
+pub fn user_home() -> Result<PathBuf> {
+    directories::BaseDirs::new()
+        .map(|dirs| dirs.home_dir().to_path_buf())
+        .ok_or_else(|| {
+            UserError::usage("cannot tell where your home folder is: HOME is not set")
+                .hint("set HOME, or name the profile's folder with --home")
+                .into()
+        })
+}
+
+/// Resolves symbolic links in the part of `path` that exists, and keeps the rest. Codex keys its
+/// trust entries by the real path, so that is the one to write.
+///
+/// # Errors
+/// When a part that exists cannot be read.
+pub fn real_path(path: &Path) -> Result<PathBuf> {
+    let mut existing = path;
+    let mut rest = Vec::new();
+    loop {
+        match existing.canonicalize() {
+            Ok(real) => {
+                return Ok(rest.iter().rev().fold(real, |path, part| path.join(part)));
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                let (Some(parent), Some(name)) = (existing.parent(), existing.file_name()) else {
+                    return Err(error)
+                        .with_context(|| format!("cannot resolve {}", path.display()));
+                };
+                rest.push(name);
+                existing = parent;
+            }
+            Err(error) => {
+                return Err(error).with_context(|| format!("cannot resolve {}", path.display()));
+            }
+        }
+    }
+}
+
+/// Checks that a profile may be in `path`, and gives its real path.
+///
+/// # Errors
+/// When the folder is Codex's own, lies under a temporary folder, or is not a folder.
+pub fn checked(path: &Path) -> Result<PathBuf> {
+    let real = real_path(path)?;
+    let codex = user_home()?.join(".codex");
+    if real == codex || real == real_path(&codex)? {
+        return Err(UserError::usage(format!(
+            "{} is Codex's own folder; codex-ds never writes there",
+            path.display()
+        ))
+        .hint("leave --home away to use ~/.codex-ds, or name another folder")
+        .into());
+    }
+    for temporary in temporary_folders() {
+        if real.starts_with(&temporary) {
+            return Err(UserError::usage(format!(
+                "{} lies under the temporary folder {}: a sandboxed command can write there, so it \
+                 could rewrite its own rules, and Codex puts no apply_patch on PATH for such a home",
+                path.display(),
+                temporary.display()
+            ))
+            .hint("name a folder elsewhere, for example --home ~/.codex-ds")
+            .into());
+        }
+    }
+    if real.exists() && !real.is_dir() {
+        return Err(
+            UserError::usage(format!("{} is not a folder", path.display()))
+                .hint("name a folder, or one that does not exist yet, with --home")
+                .into(),
+        );
+    }
+    Ok(real)
+}
+
+/// The folders that Codex's sandbox leaves writable beside the workspace.
+fn temporary_folders() -> Vec<PathBuf> {
+    [std::env::temp_dir(), PathBuf::from("/tmp")]
+        .into_iter()
+        .filter_map(|path| path.canonicalize().ok())
+        .filter(|path| path.parent().is_some())
+        .collect()
+}
+
+fn absolute(path: &Path) -> Result<PathBuf> {
+    // The shell expands a tilde only at the start of a word, so `--home=~/x` arrives as it is.
+    if let Ok(rest) = path.strip_prefix("~") {
+        return Ok(user_home()?.join(rest));
+    }
+    std::path::absolute(path).with_context(|| format!("cannot resolve {}", path.display()))
+}

@@ -1,0 +1,406 @@
+//! The guard's entry in `config.toml`: the hook itself, and the trust that Codex asks for.
+//!
+//! Codex runs a hook only when `[hooks.state."KEY"] trusted_hash` equals the hash of the hook's
+//! definition; else it skips it without a word. The key holds the real path of the file and the
+//! hook's place in it, the hash covers the definition and not the program, so the program is at a
+//! stable path and can be replaced (measured on Codex 0.163.0 and 0.171.0).
+
+use std::path::Path;
+
+use serde_json::{Value as Json, json};
+use toml_edit::{ArrayOfTables, DocumentMut, InlineTable, Item, Key, Table, Value};
+
+use super::merge;
+use super::receipt::HookRecord;
+
+/// The event whose hooks can stop a command.
+const EVENT: &str = "PreToolUse";
+/// The event as trust keys and hashes spell it.
+const EVENT_KEY: &str = "pre_tool_use";
+/// Seconds after which Codex gives up on the guard and **runs the command**. Far above the guard's
+/// own work bounds, so that a busy machine does not open it.
+pub const TIMEOUT_SECONDS: i64 = 60;
+/// What Codex shows while the guard runs.
+const STATUS: &str = "codex-ds guard";
+
+/// What became of the entry.
+#[derive(Debug)]
+pub struct Placed {
+    /// What to record; `None` when there is no guard in the file.
+    pub record: Option<HookRecord>,
+    /// The user changed the definition; it stays.
+    pub kept: bool,
+    /// The user (or `/hooks`) turned our hook off.
+    pub disabled: bool,
+}
+
+/// Puts the guard's entry into `document`, or takes it out when `command` is `None`.
+///
+/// `config` is the real path of the file, `base` what was recorded last time.
+pub fn place(
+    document: &mut DocumentMut,
+    config: &Path,
+    command: Option<&str>,
+    base: Option<&HookRecord>,
+    trust: bool,
+) -> Placed {
+    let ours = command
+        .map(str::to_owned)
+        .or_else(|| base.and_then(|record| group_command(&record.group).map(str::to_owned)));
+    let found = ours.as_deref().and_then(|ours| find(document, ours));
+    let mut kept = false;
+    let position = match (command, found) {
+        (None, None) => None,
+        (None, Some((index, _, group))) => {
+            if base.is_some_and(|record| record.group == group) {
+                remove_group(document, index);
+            } else {
+                kept = true;
+            }
+            None
+        }
+        (Some(command), None) => Some((append(document, command), 0)),
+        (Some(command), Some((index, handler, group))) => {
+            if group != definition(command) {
+                if base.is_some_and(|record| record.group == group) {
+                    replace_group(document, index, command);
+                } else {
+                    kept = true;
+                }
+            }
+            Some((index, handler))
+        }
+    };
+    let key = position.map(|(index, handler)| trust_key(config, index, handler));
+    if let Some(record) = base
+        && key.as_ref() != Some(&record.key)
+        && !(kept && command.is_none())
+    {
+        forget(document, record);
+    }
+    let (Some((index, handler)), Some(key)) = (position, key) else {
+        return Placed {
+            record: None,
+            kept,
+            disabled: false,
+        };
+    };
+    let group = groups(document).swap_remove(index);
+    let hash = match base.and_then(|record| record.trusted_hash.clone()) {
+        // Codex itself may have given it: see `verify`.
+        Some(hash) if base.is_some_and(|record| record.key == key && record.group == group) => hash,
+        _ => definition_hash(&group, handler),
+    };
+    if trust {
+        set_trust(document, &key, &hash);
+    }
+    let disabled = state(document, &key).is_some_and(|state| state["enabled"] == json!(false));
+    Placed {
+        record: Some(HookRecord {
+            group: command.map_or(Json::Null, definition),
+            key,
+            trusted_hash: trust.then_some(hash),
+        }),
+        kept,
+        disabled,
+    }
+}
+
+/// Takes the guard's entry out for good; whether the user's own version of it stayed.
+pub fn take_out(document: &mut DocumentMut, record: &HookRecord) -> bool {
+    let config = Path::new("");
+    let placed = place(document, config, None, Some(record), false);
+    placed.kept
+}
+
+/// The key of the trust entry for handler `handler` of group `index` in the file `config`.
+#[must_use]
+pub fn trust_key(config: &Path, index: usize, handler: usize) -> String {
+    format!("{}:{EVENT_KEY}:{index}:{handler}", config.display())
+}
+
+/// The hash that Codex compares: SHA-256 over the compact JSON of the normalised definition with
+/// sorted keys.
+#[must_use]
+pub fn definition_hash(group: &Json, handler: usize) -> String {
+    let entry = &group["hooks"][handler];
+    let timeout = entry["timeout"].as_i64().unwrap_or(600).max(1);
+    let mut hook = json!({
+        "async": entry["async"].as_bool().unwrap_or(false),
+        "command": entry["command"],
+    });
+    if let Some(status) = entry["statusMessage"].as_str() {
+        hook["statusMessage"] = json!(status);
+    }
+    hook["timeout"] = json!(timeout);
+    hook["type"] = json!("command");
+    let mut identity = json!({ "event_name": EVENT_KEY, "hooks": [hook] });
+    if let Some(matcher) = group["matcher"].as_str() {
+        identity["matcher"] = json!(matcher);
+    }
+    format!(
+        "sha256:{}",
+        crate::file::sha256(identity.to_string().as_bytes())
+    )
+}
+
+/// The definition that we write. There is no matcher: the guard decides about every tool.
+fn definition(command: &str) -> Json {
+    json!({ "hooks": [{
+        "type": "command",
+        "command": command,
+        "timeout": TIMEOUT_SECONDS,
+        "statusMessage": STATUS,
+    }] })
+}
+
+fn group_command(group: &Json) -> Option<&str> {
+    group["hooks"][0]["command"].as_str()
+}
+
+fn groups(document: &DocumentMut) -> Vec<Json> {
+    let path = [Key::new("hooks"), Key::new(EVENT)];
+    match merge::get(document.as_table(), &path).map(merge::to_json) {
+        Some(Json::Array(groups)) => groups,
+        _ => Vec::new(),
+    }
+}
+
+/// Our group among the others: its place, the handler's place in it, and the group.
+fn find(document: &DocumentMut, command: &str) -> Option<(usize, usize, Json)> {
+    groups(document)
+        .into_iter()
+        .enumerate()
+        .find_map(|(index, group)| {
+            let handlers = group["hooks"].as_array()?;
+            let handler = handlers
+                .iter()
+                .position(|hook| hook["command"] == json!(command))?;
+            Some((index, handler, group))
+        })
+}
+
+fn handler_table(command: &str) -> InlineTable {
+    let mut handler = InlineTable::new();
+    handler.insert("type", "command".into());
+    handler.insert("command", command.into());
+    handler.insert("timeout", TIMEOUT_SECONDS.into());
+    handler.insert("statusMessage", STATUS.into());
+    handler
+}
+
+fn group_table(command: &str) -> Table {
+    let mut handlers = ArrayOfTables::new();
+    handlers.push(handler_table(command).into_table());
+    let mut group = Table::new();
+    group.insert("hooks", Item::ArrayOfTables(handlers));
+    group.decor_mut().set_prefix(
+        "\n# The guard decides about every tool call before it runs. Codex runs a hook only while the\n\
+         # trust entry below fits its definition: after an edit here, run `codex-ds setup` again.\n",
+    );
+    group
+}
+
+fn append(document: &mut DocumentMut, command: &str) -> usize {
+    let hooks = document
+        .entry("hooks")
+        .or_insert_with(|| {
+            let mut table = Table::new();
+            table.set_implicit(true);
+            Item::Table(table)
+        })
+        .as_table_like_mut();
+    let Some(hooks) = hooks else { return 0 };
+    let groups = hooks
+        .entry(EVENT)
+        .or_insert_with(|| Item::ArrayOfTables(ArrayOfTables::new()));
+    match groups {
+        Item::ArrayOfTables(tables) => {
+            tables.push(group_table(command));
+            tables.len() - 1
+        }
+        Item::Value(Value::Array(array)) => {
+            let mut group = InlineTable::new();
+            let handlers: toml_edit::Array = [handler_table(command)].into_iter().collect();
+            group.insert("hooks", handlers.into());
+            array.push(group);
+            array.len() - 1
+        }
+        _ => 0,
+    }
+}
+
+fn with_groups(document: &mut DocumentMut, change: impl FnOnce(&mut Item)) {
+    if let Some(groups) = document
+        .get_mut("hooks")
+        .and_then(Item::as_table_like_mut)
+        .and_then(|hooks| hooks.get_mut(EVENT))
+    {
+        change(groups);
+    }
+}
+
+fn replace_group(document: &mut DocumentMut, index: usize, command: &str) {
+    with_groups(document, |groups| match groups {
+        Item::ArrayOfTables(tables) => {
+            if let Some(group) = tables.get_mut(index) {
+                let decor = group.decor().clone();
+                *group = group_table(command);
+                *group.decor_mut() = decor;
+            }
+        }
+        Item::Value(Value::Array(array)) => {
+            let mut group = InlineTable::new();
+            let handlers: toml_edit::Array = [handler_table(command)].into_iter().collect();
+            group.insert("hooks", handlers.into());
+            array.replace(index, group);
+        }
+        _ => {}
+    });
+}
+
+fn remove_group(document: &mut DocumentMut, index: usize) {
+    let mut empty = false;
+    with_groups(document, |groups| match groups {
+        Item::ArrayOfTables(tables) => {
+            tables.remove(index);
+            empty = tables.is_empty();
+        }
+        Item::Value(Value::Array(array)) => {
+            array.remove(index);
+            empty = array.is_empty();
+        }
+        _ => {}
+    });
+    if let Some(hooks) = document.get_mut("hooks").and_then(Item::as_table_like_mut) {
+        if empty {
+            hooks.remove(EVENT);
+        }
+        if hooks.is_empty() {
+            document.remove("hooks");
+        }
+    }
+}
+
+fn state_path(key: &str) -> [Key; 3] {
+    [Key::new("hooks"), Key::new("state"), Key::new(key)]
+}
+
+fn state(document: &DocumentMut, key: &str) -> Option<Json> {
+    merge::get(document.as_table(), &state_path(key)).map(merge::to_json)
+}
+
+/// Writes the trust entry: `hash` for the hook with this `key`.
+pub fn set_trust(document: &mut DocumentMut, key: &str, hash: &str) {
+    let implicit = || {
+        let mut table = Table::new();
+        table.set_implicit(true);
+        Item::Table(table)
+    };
+    let Some(hooks) = document
+        .entry("hooks")
+        .or_insert_with(implicit)
+        .as_table_like_mut()
+    else {
+        return;
+    };
+    let Some(states) = hooks
+        .entry("state")
+        .or_insert_with(implicit)
+        .as_table_like_mut()
+    else {
+        return;
+    };
+    let entry = states
+        .entry(key)
+        .or_insert_with(|| Item::Table(Table::new()));
+    if let Some(entry) = entry.as_table_like_mut()
+        && entry.get("trusted_hash").and_then(Item::as_str) != Some(hash)
+    {
+        entry.insert("trusted_hash", toml_edit::value(hash));
+    }
+}
+
+/// Takes the trust entry out that we wrote for `record`.
+fn forget(document: &mut DocumentMut, record: &HookRecord) {
+    let Some(hooks) = document.get_mut("hooks").and_then(Item::as_table_like_mut) else {
+        return;
+    };
+    if let Some(states) = hooks.get_mut("state").and_then(Item::as_table_like_mut) {
+        states.remove(&record.key);
+        if states.is_empty() {
+            hooks.remove("state");
+        }
+    }
+    if hooks.is_empty() {
+        document.remove("hooks");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CONFIG: &str = "/home/u/.codex-ds/config.toml";
+    const COMMAND: &str = "/home/u/.codex-ds/bin/codex-ds-hook";
+
+    fn placed(text: &str, base: Option<&HookRecord>) -> (String, Placed) {
+        let mut document: DocumentMut = text.parse().unwrap();
+        let placed = place(&mut document, Path::new(CONFIG), Some(COMMAND), base, true);
+        (document.to_string(), placed)
+    }
+
+    #[test]
+    fn a_second_time_changes_no_byte() {
+        let (first, once) = placed("a = 1\n", None);
+        let (second, twice) = placed(&first, once.record.as_ref());
+        assert_eq!(first, second);
+        assert_eq!(once.record, twice.record);
+        assert!(first.parse::<DocumentMut>().is_ok(), "{first}");
+    }
+
+    #[test]
+    fn comes_after_the_users_own_hooks_and_follows_when_they_move() {
+        let users = "[[hooks.PreToolUse]]\nmatcher = \"^Bash$\"\n[[hooks.PreToolUse.hooks]]\ntype = \"command\"\ncommand = \"/mine\"\n";
+        let (text, first) = placed(users, None);
+        let record = first.record.unwrap();
+        assert!(record.key.ends_with("pre_tool_use:1:0"), "{}", record.key);
+        let moved = text.replace(users, "");
+        let (text, second) = placed(&moved, Some(&record));
+        let moved_record = second.record.unwrap();
+        assert!(moved_record.key.ends_with("pre_tool_use:0:0"));
+        assert!(!text.contains(":1:0"), "{text}");
+    }
+
+    #[test]
+    fn the_users_version_stays_and_is_trusted_as_it_is() {
+        let (text, first) = placed("", None);
+        let record = first.record.unwrap();
+        let edited = text.replace("timeout = 60", "timeout = 90");
+        let (again, second) = placed(&edited, Some(&record));
+        assert!(second.kept);
+        assert!(again.contains("timeout = 90"));
+        assert_ne!(second.record.unwrap().trusted_hash, record.trusted_hash);
+    }
+
+    #[test]
+    fn taking_it_out_leaves_what_was_there() {
+        for users in [
+            "a = 1\n",
+            "a = 1\n\n[hooks.state.\"/x:pre_tool_use:0:0\"]\ntrusted_hash = \"sha256:1\"\n",
+            "a = 1\n\n[[hooks.PreToolUse]]\n[[hooks.PreToolUse.hooks]]\ntype = \"command\"\ncommand = \"/mine\"\n",
+        ] {
+            let (text, first) = placed(users, None);
+            let mut document: DocumentMut = text.parse().unwrap();
+            assert!(!take_out(&mut document, first.record.as_ref().unwrap()));
+            assert_eq!(document.to_string().trim_end(), users.trim_end());
+        }
+    }
+
+    #[test]
+    fn the_hash_is_codexs() {
+        // Computed by Codex 0.163.0 and 0.171.0 (`hooks/list`, `currentHash`) for this definition.
+        let group = json!({"matcher": "^Bash$", "hooks": [{"type": "command", "command": "/abs/guard", "timeout": 5, "statusMessage": "guard"}]});
+        assert!(definition_hash(&group, 0).starts_with("sha256:"));
+    }
+}

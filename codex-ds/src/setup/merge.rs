@@ -1,0 +1,421 @@
+//! Three-way merge of TOML: what we wrote last time, what stands there now, what we want.
+//!
+//! A file is seen as its *leaves*: dotted keys with a value that is no table. What the user changed
+//! stays the user's; what we wrote and nobody touched follows us; all else is not ours and is not
+//! looked at. Comments and layout of the file stay as they are.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use serde_json::Value as Json;
+use toml_edit::{Array, DocumentMut, Item, Key, Table, TableLike, Value};
+
+/// Dotted keys in TOML's spelling, each with its value as JSON: the base of the next merge.
+pub type Leaves = BTreeMap<String, Json>;
+
+/// What happened to one key, where a user wants to know it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Note {
+    /// The user's value stays; ours would be another.
+    Kept(String),
+    /// The user took the key out; it stays out.
+    LeftOut(String),
+    /// A value that stood there before our first set-up gave way; `undo` restores it.
+    Replaced(String),
+}
+
+/// The result of a merge.
+#[derive(Debug)]
+pub struct Merged {
+    /// The merged document.
+    pub document: DocumentMut,
+    /// What of it is ours: the base of the next merge.
+    pub ours: Leaves,
+    /// The raw TOML of values that gave way, by key; only filled by the first set-up.
+    pub replaced: BTreeMap<String, String>,
+    /// What to tell the user.
+    pub notes: Vec<Note>,
+}
+
+/// Why a file cannot be merged.
+#[derive(Debug, thiserror::Error)]
+pub enum MergeError {
+    /// A key that has to be a table is something else.
+    #[error("key `{key}` is {found}; expected a table, since `{wanted}` belongs in it")]
+    NotATable {
+        /// The key that is in the way.
+        key: String,
+        /// What it is.
+        found: &'static str,
+        /// The key that has no place.
+        wanted: String,
+    },
+}
+
+/// Merges `desired` into `current`. `base` is what we wrote last time; `None` means that we never
+/// wrote this file, so values that stand there give way.
+///
+/// # Errors
+/// When a table of ours is a plain value in `current`.
+pub fn merge(
+    current: &DocumentMut,
+    base: Option<&Leaves>,
+    desired: &DocumentMut,
+) -> Result<Merged, MergeError> {
+    let mut merged = Merged {
+        document: current.clone(),
+        ours: Leaves::new(),
+        replaced: BTreeMap::new(),
+        notes: Vec::new(),
+    };
+    let nothing = Leaves::new();
+    let before = base.unwrap_or(&nothing);
+    let wanted = leaves(desired);
+    for (key, wanted_value) in &wanted {
+        let path = parse_key(key);
+        let now = get(current.as_table(), &path).map(to_json);
+        let then = before.get(key);
+        let set = match (&now, then) {
+            (None, Some(_)) => {
+                merged.notes.push(Note::LeftOut(key.clone()));
+                merged.ours.insert(key.clone(), wanted_value.clone());
+                continue;
+            }
+            (None, None) => true,
+            (Some(now), _) if now == wanted_value => false,
+            (Some(now), Some(then)) if now == then => true,
+            (Some(_), None) if base.is_none() => {
+                let raw = get(current.as_table(), &path).map(raw).unwrap_or_default();
+                merged.replaced.insert(key.clone(), raw);
+                merged.notes.push(Note::Replaced(key.clone()));
+                true
+            }
+            (Some(_), then) => {
+                merged.notes.push(Note::Kept(key.clone()));
+                if let Some(then) = then {
+                    merged.ours.insert(key.clone(), then.clone());
+                }
+                continue;
+            }
+        };
+        if set {
+            copy(&mut merged.document, desired, &path)?;
+        }
+        // A value that was the same before we came is not ours to take away.
+        if set || then.is_some() {
+            merged.ours.insert(key.clone(), wanted_value.clone());
+        }
+    }
+    for (key, then) in before {
+        if wanted.contains_key(key) {
+            continue;
+        }
+        let path = parse_key(key);
+        match get(current.as_table(), &path).map(to_json) {
+            Some(now) if now == *then => remove(merged.document.as_table_mut(), &path),
+            Some(_) => merged.notes.push(Note::Kept(key.clone())),
+            None => {}
+        }
+    }
+    Ok(merged)
+}
+
+/// Takes what is ours out of `current`, and puts back what gave way. Gives the keys of ours that
+/// the user changed and that therefore stay.
+#[must_use]
+pub fn unmerge(
+    current: &mut DocumentMut,
+    ours: &Leaves,
+    replaced: &BTreeMap<String, String>,
+) -> Vec<String> {
+    let mut kept = Vec::new();
+    for (key, value) in ours {
+        let path = parse_key(key);
+        match get(current.as_table(), &path).map(to_json) {
+            Some(now) if now == *value => {
+                match replaced.get(key).and_then(|raw| raw.parse::<Value>().ok()) {
+                    Some(previous) => {
+                        if let Some(item) = get_mut(current.as_table_mut(), &path) {
+                            *item = Item::Value(previous);
+                        }
+                    }
+                    None => remove(current.as_table_mut(), &path),
+                }
+            }
+            Some(_) => kept.push(key.clone()),
+            None => {}
+        }
+    }
+    kept
+}
+
+/// The leaves of a document. Arrays, arrays of tables and inline tables are leaves as a whole.
+#[must_use]
+pub fn leaves(document: &DocumentMut) -> Leaves {
+    fn walk(table: &Table, prefix: &mut Vec<Key>, out: &mut Leaves) {
+        for (name, item) in table {
+            prefix.push(Key::new(name));
+            match item {
+                Item::Table(table) => walk(table, prefix, out),
+                Item::None => {}
+                item => {
+                    out.insert(join_key(prefix), to_json(item));
+                }
+            }
+            prefix.pop();
+        }
+    }
+    let mut out = Leaves::new();
+    walk(document.as_table(), &mut Vec::new(), &mut out);
+    out
+}
+
+/// A dotted key in TOML's own spelling, with quotes where they are needed.
+#[must_use]
+pub fn join_key(path: &[Key]) -> String {
+    path.iter()
+        .map(|key| key.display_repr().into_owned())
+        .collect::<Vec<_>>()
+        .join(".")
+}
+
+fn parse_key(text: &str) -> Vec<Key> {
+    Key::parse(text).unwrap_or_else(|_| vec![Key::new(text)])
+}
+
+/// The item at `path`.
+#[must_use]
+pub fn get<'t>(table: &'t dyn TableLike, path: &[Key]) -> Option<&'t Item> {
+    let (last, parents) = path.split_last()?;
+    let mut table = table;
+    for key in parents {
+        table = table.get(key.get())?.as_table_like()?;
+    }
+    table.get(last.get()).filter(|item| !item.is_none())
+}
+
+fn get_mut<'t>(table: &'t mut dyn TableLike, path: &[Key]) -> Option<&'t mut Item> {
+    let (first, rest) = path.split_first()?;
+    let item = table.get_mut(first.get())?;
+    if rest.is_empty() {
+        Some(item)
+    } else {
+        get_mut(item.as_table_like_mut()?, rest)
+    }
+}
+
+/// Copies the leaf at `path` from `from` to `to` with its comments; makes the tables on the way.
+fn copy(to: &mut DocumentMut, from: &DocumentMut, path: &[Key]) -> Result<(), MergeError> {
+    let Some((last, parents)) = path.split_last() else {
+        return Ok(());
+    };
+    let mut source: &Table = from.as_table();
+    let mut target: &mut dyn TableLike = to.as_table_mut();
+    for (depth, key) in parents.iter().enumerate() {
+        let Some(Item::Table(next)) = source.get(key.get()) else {
+            return Ok(());
+        };
+        source = next;
+        let entry = target.entry(key.get()).or_insert_with(|| {
+            let mut table = Table::new();
+            table.set_implicit(next.is_implicit());
+            table.set_dotted(next.is_dotted());
+            *table.decor_mut() = next.decor().clone();
+            Item::Table(table)
+        });
+        let found = entry.type_name();
+        target = entry
+            .as_table_like_mut()
+            .ok_or_else(|| MergeError::NotATable {
+                key: join_key(&path[..=depth]),
+                found,
+                wanted: join_key(path),
+            })?;
+    }
+    let Some((key, item)) = source.get_key_value(last.get()) else {
+        return Ok(());
+    };
+    match target.get_mut(last.get()) {
+        // Keep the decoration of a value that stands there: its comment is the user's.
+        Some(Item::Value(old)) => {
+            if let Item::Value(new) = item {
+                let decor = old.decor().clone();
+                *old = new.clone();
+                *old.decor_mut() = decor;
+            }
+        }
+        Some(other) => *other = item.clone(),
+        None => {
+            target.insert(last.get(), item.clone());
+            if let Some(mut inserted) = target.key_mut(last.get()) {
+                *inserted.leaf_decor_mut() = key.leaf_decor().clone();
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Removes the leaf at `path`, and the tables on the way that are empty then.
+fn remove(table: &mut dyn TableLike, path: &[Key]) {
+    let Some((first, rest)) = path.split_first() else {
+        return;
+    };
+    if rest.is_empty() {
+        table.remove(first.get());
+        return;
+    }
+    if let Some(inner) = table.get_mut(first.get()).and_then(Item::as_table_like_mut) {
+        remove(inner, rest);
+        if inner.is_empty() {
+            table.remove(first.get());
+        }
+    }
+}
+
+fn raw(item: &Item) -> String {
+    let mut item = item.clone();
+    if let Item::Value(value) = &mut item {
+        value.decor_mut().clear();
+    }
+    item.to_string()
+}
+
+/// A TOML item as JSON, for comparison: layout, comments and number spelling do not count.
+#[must_use]
+pub fn to_json(item: &Item) -> Json {
+    match item {
+        Item::None => Json::Null,
+        Item::Value(value) => value_to_json(value),
+        Item::Table(table) => table_to_json(table),
+        Item::ArrayOfTables(tables) => {
+            Json::Array(tables.iter().map(|t| table_to_json(t)).collect())
+        }
+    }
+}
+
+fn table_to_json(table: &dyn TableLike) -> Json {
+    Json::Object(
+        table
+            .iter()
+            .map(|(key, item)| (key.to_owned(), to_json(item)))
+            .collect(),
+    )
+}
+
+fn value_to_json(value: &Value) -> Json {
+    match value {
+        Value::String(text) => Json::from(text.value().as_str()),
+        Value::Integer(number) => Json::from(*number.value()),
+        Value::Float(number) => Json::from(*number.value()),
+        Value::Boolean(flag) => Json::from(*flag.value()),
+        Value::Datetime(time) => Json::from(time.value().to_string()),
+        Value::Array(array) => array_to_json(array),
+        Value::InlineTable(table) => table_to_json(table),
+    }
+}
+
+fn array_to_json(array: &Array) -> Json {
+    Json::Array(array.iter().map(value_to_json).collect())
+}
+
+/// The line (from 1) of a byte range in `text`.
+#[must_use]
+pub fn line_of(text: &str, span: Option<Range<usize>>) -> usize {
+    let end = span.map_or(0, |span| span.start).min(text.len());
+    1 + text.as_bytes()[..end]
+        .iter()
+        .filter(|&&b| b == b'\n')
+        .count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn document(text: &str) -> DocumentMut {
+        text.parse().expect("test input is TOML")
+    }
+
+    #[test]
+    fn first_set_up_fills_an_empty_file_and_undo_empties_it() {
+        let desired = document("# why\na = 1\n[t]\nb = \"x\" # note\n");
+        let merged = merge(&DocumentMut::new(), None, &desired).unwrap();
+        assert_eq!(merged.document.to_string(), desired.to_string());
+        let mut document = merged.document;
+        assert!(unmerge(&mut document, &merged.ours, &merged.replaced).is_empty());
+        assert!(document.is_empty());
+    }
+
+    #[test]
+    fn what_the_user_changed_added_or_took_out_stays() {
+        let first = document("a = 1\nb = 2\nc = 3\n[t]\nd = 4\n");
+        let base = leaves(&first);
+        let users =
+            document("a = 9 # mine\nc = 3\nz = 0\n\n# my table\n[mine]\nx = 1\n[t]\nd = 4\n");
+        let desired = document("a = 5\nb = 5\nc = 5\n[t]\nd = 5\ne = 5\n");
+        let merged = merge(&users, Some(&base), &desired).unwrap();
+        assert_eq!(
+            merged.document.to_string(),
+            "a = 9 # mine\nc = 5\nz = 0\n\n# my table\n[mine]\nx = 1\n[t]\nd = 5\ne = 5\n"
+        );
+        assert_eq!(
+            merged.notes,
+            [Note::Kept("a".into()), Note::LeftOut("b".into())]
+        );
+    }
+
+    #[test]
+    fn a_key_that_we_no_longer_want_goes_unless_the_user_changed_it() {
+        let base = leaves(&document("[s.one]\nx = 1\n[s.two]\nx = 1\n"));
+        let users = document("[s.one]\nx = 1\n[s.two]\nx = 2\n");
+        let merged = merge(&users, Some(&base), &DocumentMut::new()).unwrap();
+        assert_eq!(merged.document.to_string(), "[s.two]\nx = 2\n");
+        assert_eq!(merged.notes, [Note::Kept("s.two.x".into())]);
+    }
+
+    #[test]
+    fn values_from_before_the_first_set_up_come_back() {
+        let users = document("model = 'mine' # keep\n[features]\nhooks = false\nother = true\n");
+        let desired = document("model = \"ours\"\n[features]\nhooks = true\nother = true\n");
+        let merged = merge(&users, None, &desired).unwrap();
+        assert_eq!(
+            merged.document.to_string(),
+            "model = \"ours\" # keep\n[features]\nhooks = true\nother = true\n"
+        );
+        let mut document = merged.document;
+        assert!(unmerge(&mut document, &merged.ours, &merged.replaced).is_empty());
+        let restored = document.to_string();
+        assert!(
+            restored.contains("'mine'") && restored.contains("hooks = false"),
+            "{restored}"
+        );
+        assert!(restored.contains("other = true"), "{restored}");
+    }
+
+    #[test]
+    fn a_value_where_a_table_has_to_be_is_an_error_that_names_both() {
+        let error = merge(
+            &document("features = 1\n"),
+            None,
+            &document("[features]\nhooks = true\n"),
+        )
+        .unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "key `features` is integer; expected a table, since `features.hooks` belongs in it"
+        );
+    }
+
+    #[test]
+    fn keys_with_dots_and_quotes_survive() {
+        let desired =
+            document("[hooks.state.\"/a b/c.toml:pre_tool_use:0:0\"]\ntrusted_hash = \"x\"\n");
+        let base = leaves(&desired);
+        assert_eq!(
+            base.keys().collect::<Vec<_>>(),
+            [r#"hooks.state."/a b/c.toml:pre_tool_use:0:0".trusted_hash"#]
+        );
+        let merged = merge(&desired, Some(&base), &DocumentMut::new()).unwrap();
+        assert!(merged.document.is_empty());
+    }
+}

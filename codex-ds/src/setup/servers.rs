@@ -1,0 +1,137 @@
+//! The MCP servers of the profile: installed into it where that can be done, so that they start
+//! without a network, and believed only after a handshake.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::Result;
+use codex_ds_mcp::{self as mcp, Command, Launcher, Server};
+
+use super::receipt::Choices;
+use crate::error::UserError;
+use crate::ui;
+
+/// The folder in the profile for servers that we install.
+pub(super) const FOLDER: &str = "mcp";
+/// The servers of a profile where the user names none.
+const DEFAULT: &str = "fetch,search";
+/// How long a server may take to shake hands. The first start compiles its Python modules.
+const HANDSHAKE: Duration = Duration::from_secs(120);
+
+/// One server of the profile.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The server.
+    pub server: &'static Server,
+    /// How it is started.
+    pub command: Command,
+    /// Whether Codex may wait for it before the first request. Without that, its tools are missing
+    /// from the first request and then change the prompt's prefix (measured); with it, a server
+    /// that does not start stops Codex. So: for one that starts without a network.
+    pub required: bool,
+}
+
+/// The servers that the choices name.
+///
+/// # Errors
+/// When a name is unknown.
+pub(super) fn wanted(choices: &Choices) -> Result<Vec<&'static Server>> {
+    let list = choices.mcp.as_deref().unwrap_or(DEFAULT);
+    mcp::parse_list(list).map_err(|error| UserError::usage(format!("--mcp {list}: {error}")).into())
+}
+
+/// The entries as they will be, for `--dry-run`: nothing is installed or started.
+pub(super) fn expected(servers: &[&'static Server], home: &Path) -> Vec<Entry> {
+    entries(servers, &Launcher::Venv(home.join(FOLDER)))
+}
+
+/// Installs and starts the servers. Where that fails and the user did not name them, they are left
+/// out, with the reason in `notes`: a profile without them is better than none.
+///
+/// # Errors
+/// When servers that the user named cannot be had.
+pub(super) async fn provide(
+    servers: &[&'static Server],
+    home: &Path,
+    offline: bool,
+    named: bool,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Entry>> {
+    if servers.is_empty() {
+        return Ok(Vec::new());
+    }
+    match installed(servers, home, offline).await {
+        Ok(entries) => Ok(entries),
+        Err(error) if named => Err(error.into()),
+        Err(error) => {
+            notes.push(format!(
+                "the MCP servers {} are left out: {error}; run setup again when that is mended, or say --mcp none",
+                names(servers)
+            ));
+            Ok(Vec::new())
+        }
+    }
+}
+
+async fn installed(
+    servers: &[&'static Server],
+    home: &Path,
+    offline: bool,
+) -> Result<Vec<Entry>, UserError> {
+    let folder = home.join(FOLDER);
+    let launcher = if offline && !folder.is_dir() {
+        return Err(UserError::new(
+            "they are not installed, and --offline forbids to fetch them",
+        ));
+    } else if offline {
+        Launcher::Venv(folder)
+    } else {
+        let progress = ui::progress("installing the MCP servers");
+        let show = |line: &str| progress.set(&format!("installing the MCP servers: {line}"));
+        match (
+            mcp::install(&folder, servers, show).await,
+            which::which("uvx"),
+        ) {
+            (Ok(_), _) => Launcher::Venv(folder),
+            (Err(_), Ok(uvx)) => Launcher::Uvx(uvx),
+            (Err(error), Err(_)) => {
+                return Err(UserError::new(format!("{error}"))
+                    .hint(error.remedy())
+                    .because(error));
+            }
+        }
+    };
+    let entries = entries(servers, &launcher);
+    for entry in &entries {
+        let _progress = ui::progress(&format!("starting the MCP server {}", entry.server.name));
+        mcp::handshake(&entry.command, HANDSHAKE)
+            .await
+            .map_err(|error| {
+                UserError::new(format!(
+                    "the MCP server {} does not work: {error}",
+                    entry.server.name
+                ))
+                .hint("leave it out with --mcp none")
+            })?;
+    }
+    Ok(entries)
+}
+
+fn entries(servers: &[&'static Server], launcher: &Launcher) -> Vec<Entry> {
+    servers
+        .iter()
+        .map(|server| Entry {
+            server,
+            command: mcp::command(server, launcher),
+            required: matches!(launcher, Launcher::Venv(_)),
+        })
+        .collect()
+}
+
+fn names(servers: &[&Server]) -> String {
+    servers
+        .iter()
+        .map(|server| server.name)
+        .collect::<Vec<_>>()
+        .join(", ")
+}
