@@ -86,14 +86,8 @@ pub fn run(args: &Args) -> Result<u8> {
         }
     }
     let lock = Lock::take(&home)?;
-    carry_out(&home, &steps, &trees)?;
+    carry_out(&home, &receipts, &steps, &trees)?;
     drop(lock);
-    clean(
-        &home,
-        receipts
-            .latest()
-            .is_some_and(|receipt| receipt.created_home),
-    )?;
     report(args, &home, &steps, &trees, "undone", "");
     Ok(exit::OK)
 }
@@ -109,18 +103,23 @@ fn trees(receipts: &Receipts) -> Vec<String> {
     trees
 }
 
-/// What is to be done, `config.toml` first: it must not outlive what it names.
-fn steps(home: &Path, receipts: &Receipts) -> Result<Vec<Step>> {
-    let mut names: Vec<&String> = [&receipts.complete, &receipts.pending]
+/// The files of all receipts, `config.toml` first.
+fn names(receipts: &Receipts) -> Vec<String> {
+    let mut names: Vec<String> = [&receipts.complete, &receipts.pending]
         .into_iter()
         .flatten()
-        .flat_map(|receipt| receipt.files.keys())
+        .flat_map(|receipt| receipt.files.keys().cloned())
         .collect();
     names.sort();
     names.dedup();
     names.sort_by_key(|name| name.as_str() != plan::CONFIG);
+    names
+}
+
+/// What is to be done, `config.toml` first: it must not outlive what it names.
+fn steps(home: &Path, receipts: &Receipts) -> Result<Vec<Step>> {
     let mut steps = Vec::new();
-    for name in names {
+    for name in &names(receipts) {
         let Some(now) = file::read_optional(&home.join(name))? else {
             continue;
         };
@@ -205,7 +204,17 @@ fn original(home: &Path, name: &str, record: &FileRecord) -> Result<Option<Vec<u
     Ok(bytes.filter(|bytes| sha256(bytes) == *digest))
 }
 
-fn carry_out(home: &Path, steps: &[Step], trees: &[String]) -> Result<()> {
+/// Undoes the set-up in `home` without a word, whose lock the caller holds.
+///
+/// # Errors
+/// As [`run`].
+#[cfg(test)]
+pub(crate) fn undo(home: &Path) -> Result<()> {
+    let receipts = Receipt::load(home)?;
+    carry_out(home, &receipts, &steps(home, &receipts)?, &trees(&receipts))
+}
+
+fn carry_out(home: &Path, receipts: &Receipts, steps: &[Step], trees: &[String]) -> Result<()> {
     for step in steps {
         let path = home.join(&step.name);
         match &step.act {
@@ -222,24 +231,25 @@ fn carry_out(home: &Path, steps: &[Step], trees: &[String]) -> Result<()> {
             fs_err::remove_dir_all(path)?;
         }
     }
-    for step in steps {
+    for name in &names(receipts) {
         // The bytes from before stay where our file could not give way to them.
-        if step.act != Act::Keep {
-            file::remove_optional(&home.join(BACKUP).join(&step.name))?;
+        let kept = |step: &&Step| step.name == *name && step.act == Act::Keep;
+        if steps.iter().find(kept).is_none() {
+            file::remove_optional(&home.join(BACKUP).join(name))?;
         }
     }
     apply::sweep(home)?;
     file::remove_optional(&home.join(PENDING))?;
-    file::remove_optional(&home.join(NAME))
-}
-
-/// Removes the lock and the folders that are empty now.
-fn clean(home: &Path, created_home: bool) -> Result<()> {
+    file::remove_optional(&home.join(NAME))?;
+    // Last the lock, and the folders that are empty now.
     file::remove_optional(&home.join(file::LOCK))?;
     for folder in ["backup/bin", "backup/rules", BACKUP, "bin", "rules"] {
         let _ = std::fs::remove_dir(home.join(folder));
     }
-    if created_home {
+    if receipts
+        .latest()
+        .is_some_and(|receipt| receipt.created_home)
+    {
         let _ = std::fs::remove_dir(home);
     }
     Ok(())

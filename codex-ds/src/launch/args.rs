@@ -16,9 +16,12 @@ const WITH_VALUE: &[&str] = &[
     "--url",
 ];
 
-/// Commands after which the words belong to another program or have another meaning, and after how
-/// many words, the command itself included.
-const FOREIGN: &[(&str, usize)] = &[("app-server", 2), ("execpolicy", 2), ("sandbox", 1)];
+/// Commands that end in another program's command line, and which word, the command itself
+/// included, is the first of it.
+const FOREIGN: &[(&str, usize)] = &[("execpolicy", 3), ("sandbox", 2)];
+
+/// The command whose `-p` is another option (`app-server generate-ts --prettier`).
+const OTHER_P: &str = "app-server";
 
 /// Commands that start no session, so that they need no instructions.
 const NO_SESSION: &[&str] = &[
@@ -78,8 +81,8 @@ pub(super) fn scan(args: &[OsString]) -> Scan {
             if words == 1 {
                 scan.command = Some(arg.to_string_lossy().into_owned());
             }
-            let foreign = FOREIGN.iter().any(|(command, after)| {
-                words > *after && scan.command.as_deref() == Some(command)
+            let foreign = FOREIGN.iter().any(|(command, first)| {
+                words == *first && scan.command.as_deref() == Some(command)
             });
             if foreign {
                 break;
@@ -104,6 +107,7 @@ pub(super) fn scan(args: &[OsString]) -> Scan {
                 scan.overrides.extend(value);
             }
             ("-C" | "--cd", value) => scan.folders.extend(value),
+            ("-p" | "--profile", _) if scan.command.as_deref() == Some(OTHER_P) => {}
             ("-p" | "--profile", value) => scan.profiles.extend(value),
             (_, value) => scan.options.push((name, value)),
         }
@@ -185,8 +189,7 @@ mod tests {
             "exec - ",
         ] {
             let scan = of(line);
-            assert!(scan.folders.is_empty() || line.starts_with("exec -o"), "{line}");
-            assert_eq!(scan.profiles, Vec::<OsString>::new(), "{line}");
+            assert_eq!((scan.folders, scan.profiles), (vec![], vec![]), "{line}");
         }
     }
 

@@ -1,6 +1,6 @@
 //! Carries a plan out, so that a crash at any point leaves a home that a re-run or `undo` repairs.
 //!
-//! Backups first, then the receipt of what is about to be written, then the files in the plan's
+//! First the receipt of what is about to be written, then the backups, then the files in the plan's
 //! order, then the final receipt. Each write is atomic.
 
 use std::ops::ControlFlow;
@@ -15,10 +15,10 @@ use crate::file::{self, Mode};
 /// A step that was just done. Tests stop after each of them, as a crash would.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step<'a> {
-    /// The bytes from before the first set-up are kept.
-    BackedUp(&'a str),
     /// The receipt of what is about to be written stands.
     Announced,
+    /// The bytes from before the first set-up are kept.
+    BackedUp(&'a str),
     /// A file is written.
     Wrote(&'a str),
     /// The final receipt stands.
@@ -50,6 +50,13 @@ pub fn apply(
     if !plan.changes_anything() {
         return Ok(());
     }
+    let receipt = plan.receipt.to_text();
+    if plan.changes.iter().any(super::plan::Change::writes) {
+        announce(home, &plan.receipt)?;
+        if after(Step::Announced).is_break() {
+            return Ok(());
+        }
+    }
     for change in plan.changes.iter().filter(|change| change.back_up) {
         let Some(before) = &change.before else {
             continue;
@@ -59,13 +66,6 @@ pub fn apply(
             file::write_atomic(&path, before, Mode::Private)?;
         }
         if after(Step::BackedUp(change.name)).is_break() {
-            return Ok(());
-        }
-    }
-    let receipt = plan.receipt.to_text();
-    if plan.changes.iter().any(super::plan::Change::writes) {
-        announce(home, &plan.receipt)?;
-        if after(Step::Announced).is_break() {
             return Ok(());
         }
     }

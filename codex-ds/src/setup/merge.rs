@@ -71,8 +71,10 @@ pub fn merge(
     let nothing = Leaves::new();
     let before = base.unwrap_or(&nothing);
     let wanted = leaves(desired);
-    for (key, wanted_value) in &wanted {
-        let path = parse_key(key);
+    // In the order of the document, so that a new file reads as it was meant to.
+    for path in leaf_paths(desired) {
+        let key = &join_key(&path);
+        let wanted_value = &wanted[key];
         let now = get(current.as_table(), &path).map(to_json);
         let then = before.get(key);
         let set = match (&now, then) {
@@ -152,20 +154,28 @@ pub fn unmerge(
 /// The leaves of a document. Arrays, arrays of tables and inline tables are leaves as a whole.
 #[must_use]
 pub fn leaves(document: &DocumentMut) -> Leaves {
-    fn walk(table: &Table, prefix: &mut Vec<Key>, out: &mut Leaves) {
+    leaf_paths(document)
+        .into_iter()
+        .filter_map(|path| {
+            let item = get(document.as_table(), &path)?;
+            Some((join_key(&path), to_json(item)))
+        })
+        .collect()
+}
+
+fn leaf_paths(document: &DocumentMut) -> Vec<Vec<Key>> {
+    fn walk(table: &Table, prefix: &mut Vec<Key>, out: &mut Vec<Vec<Key>>) {
         for (name, item) in table {
             prefix.push(Key::new(name));
             match item {
                 Item::Table(table) => walk(table, prefix, out),
                 Item::None => {}
-                item => {
-                    out.insert(join_key(prefix), to_json(item));
-                }
+                _ => out.push(prefix.clone()),
             }
             prefix.pop();
         }
     }
-    let mut out = Leaves::new();
+    let mut out = Vec::new();
     walk(document.as_table(), &mut Vec::new(), &mut out);
     out
 }

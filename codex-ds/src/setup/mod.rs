@@ -28,6 +28,8 @@ pub mod profile;
 pub mod receipt;
 mod report;
 mod servers;
+#[cfg(test)]
+mod tests;
 mod verify;
 
 use plan::Plan;

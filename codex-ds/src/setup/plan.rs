@@ -207,7 +207,6 @@ struct Current<'a> {
 impl Current<'_> {
     fn change(self, after: Vec<u8>, action: Action, record: FileRecord) -> (Change, FileRecord) {
         let back_up = record.backup_sha256.is_some()
-            && self.base.is_none()
             && self.before.as_deref().map(sha256) == record.backup_sha256;
         let change = Change {
             name: self.name,
@@ -241,11 +240,7 @@ impl Current<'_> {
         let action = self.action(&after);
         let record = FileRecord {
             sha256: sha256(&after),
-            backup_sha256: if action == Action::Unchanged && self.base.is_none() {
-                None
-            } else {
-                self.original()
-            },
+            backup_sha256: self.original(),
             ..FileRecord::default()
         };
         let (mut change, record) = self.change(after, action, record);

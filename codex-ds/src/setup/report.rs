@@ -177,7 +177,7 @@ pub(super) fn done(
     }
     let mut text = format!("codex-ds profile in {}\n", home.display());
     let mut row = |name: &str, value: String| {
-        let _ = writeln!(text, "  {name:<9} {value}");
+        let _ = writeln!(text, "  {name:<10} {value}");
     };
     row(
         "codex",
@@ -199,8 +199,8 @@ pub(super) fn done(
         format!(
             "{}, {} tokens of context, compacts at {}{}",
             decisions.main.model.id,
-            decisions.window.context,
-            decisions.window.compact_at,
+            thousands(decisions.window.context),
+            thousands(decisions.window.compact_at),
             decisions
                 .family()
                 .default_level
@@ -248,7 +248,7 @@ pub(super) fn done(
     row("guard", guard);
     if plan.changes_anything() {
         for change in &plan.changes {
-            let _ = writeln!(text, "  {:<9} {}", change.action.name(), change.name);
+            let _ = writeln!(text, "  {:<10} {}", change.action.name(), change.name);
         }
     } else {
         text.push_str("unchanged\n");
@@ -304,4 +304,17 @@ fn next(home: &Path) -> String {
     format!(
         "next:\n{export}  codex-ds exec \"say hello\"\n  codex-ds undo            takes all of this out again\n"
     )
+}
+
+/// `131072` as `131,072`.
+fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
 }

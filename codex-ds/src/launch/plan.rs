@@ -1,0 +1,261 @@
+//! From arguments to the command that is started, without starting it.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Result;
+
+use super::args::{self, Scan};
+use super::config::{self, Profile};
+use super::pins::{self, Folders, Trust};
+use super::{agents_md, program, project, sessions};
+use crate::env;
+use crate::error::UserError;
+use crate::trust::{Standing, TrustList};
+
+/// What a launch depends on.
+#[derive(Clone, Copy, Debug)]
+pub struct Inputs<'a> {
+    /// The arguments after our program's name.
+    pub args: &'a [OsString],
+    /// The working folder, absolute.
+    pub cwd: &'a Path,
+    /// The profile's folder, its real path.
+    pub home: &'a Path,
+    /// The repositories that the user trusts.
+    pub trusted: &'a TrustList,
+    /// The variable PATH.
+    pub path: Option<&'a OsStr>,
+    /// Our own program, so that it does not start itself.
+    pub ourselves: Option<&'a Path>,
+}
+
+/// What is started.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// Codex.
+    pub program: PathBuf,
+    /// Its arguments: the pins and the user's own.
+    pub args: Vec<OsString>,
+    /// Variables to set; the rest of the environment stays.
+    pub env: Vec<(OsString, OsString)>,
+    /// What the user should know, a line each.
+    pub warnings: Vec<String>,
+}
+
+impl Launch {
+    /// The command.
+    #[must_use]
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(&self.args).envs(self.env.iter().map(|(name, value)| (name, value)));
+        command
+    }
+}
+
+/// Options that weaken the profile: option, value that does (`None`: any or none), what it does.
+/// Measured behind the pins, on Codex 0.163.0 and 0.171.0.
+const WEAKENING: &[(&str, Option<&str>, &str)] = &[
+    ("--disable", Some("hooks"), "turns the guard off"),
+    ("--enable", Some("unified_exec_tty"), "lets the model type into a running terminal, which the guard does not see"),
+    ("--ignore-user-config", None, "drops the whole profile: no guard, and Codex's own model and endpoint"),
+    ("--ignore-rules", None, "drops the profile's command rules; the guard stays on"),
+    ("--dangerously-bypass-approvals-and-sandbox", None, "drops the sandbox and every question; the guard stays on"),
+    ("--yolo", None, "drops the sandbox and every question; the guard stays on"),
+    ("--dangerously-bypass-hook-trust", None, "runs hooks that nobody has reviewed"),
+    ("--sandbox", Some("danger-full-access"), "drops the sandbox; the guard stays on"),
+    ("-s", Some("danger-full-access"), "drops the sandbox; the guard stays on"),
+    ("--oss", None, "uses a provider of Codex's own instead of the profile's endpoint"),
+    ("--remote", None, "runs the session in another server, which has neither this profile nor its pins"),
+    ("--trust", None, "trusts nothing here: use codex-ds trust"),
+];
+
+/// The same for `-c KEY=VALUE`: key, value that is harmless, what any other does.
+const WEAKENING_OVERRIDES: &[(&str, Option<&str>, &str)] = &[
+    ("features.hooks", Some("true"), "turns the guard off"),
+    ("features.unified_exec_tty", Some("false"), "lets the model type into a running terminal, which the guard does not see"),
+    ("features", None, "replaces the pins on features; the guard may be off"),
+    ("hooks", None, "changes the hooks; the guard may be off"),
+];
+
+/// Commands that serve clients, which open folders of their own.
+const SERVERS: &[&str] = &["agents", "app-server", "remote-control"];
+
+/// Plans a launch. Starts no process, and writes nothing.
+///
+/// # Errors
+/// When there is no profile, no Codex, a profile name that does not exist, or an argument that would
+/// lift the pins.
+pub fn plan(inputs: &Inputs<'_>) -> Result<Launch> {
+    // `codex-ds -- doctor` is how Codex's command of one of our names is reached.
+    let args = match inputs.args {
+        [first, rest @ ..] if first == "--" => rest,
+        args => args,
+    };
+    let scan = args::scan(args);
+    refuse_projects(&scan)?;
+    let names: Vec<String> =
+        scan.profiles.iter().map(|name| name.to_string_lossy().into_owned()).collect();
+    let profile = config::read(inputs.home, &names)?;
+    let program = program::find(inputs.home, inputs.path, inputs.ourselves)?;
+
+    let mut warnings = weakened(&scan);
+    let starts: Vec<PathBuf> = std::iter::once(inputs.cwd.to_path_buf())
+        .chain(scan.folders.iter().map(|folder| inputs.cwd.join(folder)))
+        .collect();
+    let mut folders = Folders::default();
+    let mut complete = true;
+    let mut trusted = false;
+    for start in starts.iter().rev() {
+        let verdict = judge(start, inputs.trusted);
+        warnings.extend(verdict.warnings.iter().filter(|_| scan.has_session()).cloned());
+        // Where the session is: the last `-C`, else the working folder.
+        if start == &starts[starts.len() - 1] {
+            trusted = verdict.working == Trust::Trusted;
+        }
+        complete &= verdict.add_to(&mut folders, start);
+    }
+    for other in others(inputs, &scan, &profile) {
+        complete &= judge(&other, inputs.trusted).add_to(&mut folders, &other);
+    }
+    if !complete {
+        warnings.push(
+            "too many folders to pin them all: do not resume a session of another repository".into(),
+        );
+    }
+    if scan.options.iter().any(|(name, _)| name == "--worktree") && !trusted {
+        warnings.push("--worktree: Codex makes none of an untrusted repository; see codex-ds trust".into());
+    }
+
+    let session = &starts[starts.len() - 1];
+    let instructions = (scan.has_session() && !trusted)
+        .then(|| agents_md::text(session))
+        .flatten()
+        .map(|text| match &profile.developer_instructions {
+            Some(own) => format!("{}\n\n{text}", own.trim_end()),
+            None => text,
+        });
+    let pins = pins::arguments(&folders, instructions.as_deref());
+    let mut all = pins.clone();
+    for (index, arg) in args.iter().enumerate() {
+        if scan.repeat_at.contains(&index) {
+            all.extend_from_slice(&pins);
+        }
+        all.push(arg.clone());
+    }
+    Ok(Launch {
+        program,
+        args: all,
+        env: vec![(env::CODEX_HOME.into(), inputs.home.into())],
+        warnings,
+    })
+}
+
+/// What is pinned for one start folder.
+struct Judged {
+    /// The folders with a `.codex` that the user trusts.
+    trusted: Vec<PathBuf>,
+    /// The start folder itself, where it has no `.codex`: trusted if all above it that have one are.
+    working: Trust,
+    warnings: Vec<String>,
+}
+
+impl Judged {
+    /// Pins every folder above `start` too: a profile can name other markers of a project's root
+    /// than `.git`.
+    fn add_to(&self, folders: &mut Folders, start: &Path) -> bool {
+        let mut room = self.trusted.iter().all(|folder| folders.add(folder, Trust::Trusted));
+        room &= folders.add(start, self.working);
+        let real = start.canonicalize().ok();
+        for folder in start.ancestors().chain(real.iter().flat_map(|real| real.ancestors())) {
+            room &= folders.add(folder, Trust::Untrusted);
+        }
+        room
+    }
+}
+
+fn judge(start: &Path, list: &TrustList) -> Judged {
+    let start = start.canonicalize().unwrap_or_else(|_| start.to_path_buf());
+    let mut judged = Judged { trusted: Vec::new(), working: Trust::Untrusted, warnings: Vec::new() };
+    let layers = project::layers(&start);
+    for layer in &layers {
+        match list.standing(layer) {
+            Standing::Trusted => judged.trusted.push(layer.clone()),
+            Standing::Unknown => {}
+            Standing::Changed(why) => judged.warnings.push(format!(
+                "{} is no longer what you trusted ({why}), so it does not count; see codex-ds trust",
+                layer.join(project::DOT_CODEX).display()
+            )),
+        }
+    }
+    if !layers.is_empty() && judged.trusted.len() == layers.len() {
+        judged.working = Trust::Trusted;
+    }
+    judged
+}
+
+/// Folders that the session can get into later, or that something else marked trusted.
+fn others(inputs: &Inputs<'_>, scan: &Scan, profile: &Profile) -> Vec<PathBuf> {
+    let mut others = profile.trusted.clone();
+    if scan.may_go_elsewhere() {
+        others.extend(sessions::folders(inputs.home));
+    }
+    others.retain(|folder| folder.is_absolute());
+    others
+}
+
+fn weakened(scan: &Scan) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for (name, value) in &scan.options {
+        let value = value.as_ref().map(|value| value.to_string_lossy());
+        let found = WEAKENING.iter().find(|(option, only, _)| {
+            option == name && only.is_none_or(|only| value.as_deref() == Some(only))
+        });
+        if let Some((_, only, effect)) = found {
+            let shown = only.map(|only| format!(" {only}")).unwrap_or_default();
+            warnings.push(format!("{name}{shown} {effect}"));
+        }
+    }
+    for (key, value) in scan.overrides.iter().filter_map(|text| key_and_value(text)) {
+        let found = WEAKENING_OVERRIDES.iter().find(|(prefix, harmless, _)| match harmless {
+            Some(harmless) => key == *prefix && value != *harmless,
+            None => key == *prefix || (*prefix == "hooks" && key.starts_with("hooks.")),
+        });
+        if let Some((_, _, effect)) = found {
+            warnings.push(format!("-c {key} {effect}"));
+        }
+    }
+    if let Some(command) = scan.command.as_deref().filter(|command| SERVERS.contains(command)) {
+        warnings.push(format!(
+            "{command}: a folder that a client opens is trusted by Codex itself, with all that its \
+             .codex starts; only this folder is pinned"
+        ));
+    }
+    warnings.dedup();
+    warnings
+}
+
+/// A later `-c projects` would replace the pin.
+fn refuse_projects(scan: &Scan) -> Result<()> {
+    for (key, _) in scan.overrides.iter().filter_map(|text| key_and_value(text)) {
+        if key == "projects" || key.starts_with("projects.") {
+            return Err(UserError::usage(format!(
+                "-c {key} would lift the pin that keeps repositories from weakening the profile"
+            ))
+            .hint("to let a repository's own configuration count: codex-ds trust PATH")
+            .into());
+        }
+    }
+    Ok(())
+}
+
+fn key_and_value(text: &OsStr) -> Option<(String, String)> {
+    let text = text.to_string_lossy();
+    let (key, value) = text.split_once('=')?;
+    Some((key.trim().to_owned(), value.trim().to_owned()))
+}
+
+#[cfg(test)]
+#[path = "plan_tests.rs"]
+mod tests;
