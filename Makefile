@@ -9,7 +9,7 @@ export RUSTUP_HOME ?= $(patsubst %/.cargo/bin/cargo,%/.rustup,$(cargo))
 endif
 endif
 
-.PHONY: help demo test peers install check
+.PHONY: help demo test test-vllm peers peers-vllm install check
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r target what; do \
@@ -30,8 +30,15 @@ test: check peers ## everything that has to hold before a commit
 		echo "cargo-deny is not installed: the check of licences and advisories is skipped"; \
 	fi
 
+test-vllm: check peers peers-vllm ## the tests against a real vLLM on CPU (4 GB of memory, Linux)
+	cargo build --workspace
+	cargo test --package codex-ds-tests --test vllm -- --ignored
+
 peers: ## fetch the real Codex and LiteLLM that the tests run, once
 	@tests/peers/fetch.sh
+
+peers-vllm: ## fetch vLLM for CPU, for test-vllm (6 GB)
+	@tests/peers/vllm/fetch.sh
 
 install: check ## install codex-ds and codex-ds-hook with cargo
 	cargo install --path codex-ds

@@ -126,7 +126,7 @@ impl TestEnvironment {
     /// `codex-ds` with these arguments.
     #[must_use]
     pub fn codex_ds<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(&self, args: I) -> Invocation<'_> {
-        self.program(peers::built("codex-ds"), args)
+        self.program(peers::codex_ds(), args)
     }
 
     /// Plain `codex` on the profile, as without `codex-ds`.
@@ -215,7 +215,7 @@ impl Invocation<'_> {
     ///
     /// # Panics
     /// When it cannot be started, or does not end in three minutes.
-    #[must_use]
+    #[expect(clippy::must_use_candidate, reason = "called for its effect")]
     pub fn run(mut self) -> Run {
         let line = format!("{:?}", self.command);
         self.command

@@ -7,9 +7,11 @@
 //! | [`run`] | what a program printed and how it ended, and the same without what varies |
 //! | [`peers`] | the real programs, as `make peers` fetched them |
 //! | [`litellm`] | a running LiteLLM |
+//! | [`vllm`] | a running vLLM on CPU, for the opt-in tests |
+//! | [`scenario`] | the steps that most tests share |
 //! | [`proxy`] | a proxy that lets nothing through and remembers who asked |
 //! | [`request`] | reading the requests that Codex sent |
-//! | [`group`] | child processes that end with the test |
+//! | [`group`], `server` | child processes that end with the test |
 //!
 //! A missing program is a failure that says what to run, never a skipped test.
 
@@ -20,9 +22,13 @@ pub mod peers;
 pub mod proxy;
 pub mod request;
 pub mod run;
+pub mod scenario;
+mod server;
+pub mod vllm;
 
 pub use environment::TestEnvironment;
 pub use litellm::LiteLlm;
 pub use peers::each_codex;
 pub use proxy::RecordingProxy;
 pub use run::Run;
+pub use vllm::Vllm;

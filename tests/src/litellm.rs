@@ -1,29 +1,23 @@
 //! A running LiteLLM with the two routes that a profile uses.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
-use std::process::Stdio;
-use std::sync::mpsc;
-use std::thread;
-use std::time::Duration;
 
 use crate::environment::TestEnvironment;
 use crate::group::Group;
-use crate::peers;
+use crate::{peers, server};
 
 /// LiteLLM refuses to start with a weaker key than this form. It protects nothing here.
 pub const MASTER_KEY: &str = "sk-2f9d1c7a5b8e4063a1d2c3b4e5f60718";
-
-/// Starting takes Python some seconds, on a loaded machine up to a minute and a half.
-const PATIENCE: Duration = Duration::from_secs(180);
 
 /// The real LiteLLM in front of a server: `deepseek-v4-flash-cc` is translated to Chat
 /// Completions, `deepseek-v4-flash` is passed through as Responses.
 #[derive(Debug)]
 pub struct LiteLlm {
     base_url: String,
-    _environment: TestEnvironment,
+    // Before the folders, which it uses.
     _group: Group,
+    _environment: TestEnvironment,
 }
 
 impl LiteLlm {
@@ -44,41 +38,14 @@ impl LiteLlm {
             .env("LITELLM_MASTER_KEY", MASTER_KEY)
             .env("LITELLM_LOCAL_MODEL_COST_MAP", "True")
             .into_command();
-        command
-            .arg("--config")
-            .arg(config)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped());
-        let mut group = Group::spawn(&mut command).expect("the venv's litellm can be started");
-        let log = group
-            .child()
-            .and_then(|child| child.stderr.take())
-            .expect("standard error is piped");
-        let (found, address) = mpsc::channel();
-        // Reads on to the end: LiteLLM must not block on a full pipe.
-        thread::spawn(move || {
-            let mut before = String::new();
-            for line in BufReader::new(log).lines().map_while(Result::ok) {
-                if let Some(address) = listening(&line) {
-                    let _ = found.send(Ok(address));
-                }
-                before.push_str(&line);
-                before.push('\n');
-            }
-            let _ = found.send(Err(before));
-        });
-        let address = match address.recv_timeout(PATIENCE) {
-            Ok(Ok(address)) => address,
-            Ok(Err(printed)) => panic!("LiteLLM ended; it printed:\n{printed}"),
-            Err(error) => panic!("LiteLLM does not listen after {PATIENCE:?}: {error}"),
-        };
+        command.arg("--config").arg(config);
+        let (group, address) = server::start(command, listening);
         let health = get(&address, "/health/liveliness");
         assert!(health.starts_with("HTTP/1.1 200"), "{health}");
         Self {
             base_url: format!("http://{address}/v1"),
-            _environment: environment,
             _group: group,
+            _environment: environment,
         }
     }
 

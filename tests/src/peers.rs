@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 use std::time::SystemTime;
 
 use crate::environment::TestEnvironment;
@@ -69,18 +70,39 @@ pub fn litellm() -> PathBuf {
     folder.join("bin/litellm")
 }
 
+/// The folder that `make peers-vllm` filled: a venv, and `model/`.
+///
+/// # Panics
+/// When it was not fetched.
+#[must_use]
+pub fn vllm() -> PathBuf {
+    let folder = cache().join("vllm");
+    assert!(
+        folder.join(".installed").exists(),
+        "{} is missing or half done: run `make peers-vllm`",
+        folder.display()
+    );
+    folder
+}
+
 /// The folder of the `node` that runs the npm package of Codex.
 pub(crate) fn node_dir() -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).find(|folder| folder.join("node").is_file())
 }
 
-/// The program `name` as `cargo build` left it.
+/// The `codex-ds` that `cargo build` left; its guard lies beside it.
 ///
 /// # Panics
 /// When it is not there, or older than a file that it is made from.
 #[must_use]
-pub fn built(name: &str) -> PathBuf {
+pub fn codex_ds() -> &'static Path {
+    // Once for all tests of a program: who edits while they run does not want to wait for the end.
+    static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| built("codex-ds"));
+    &PROGRAM
+}
+
+fn built(name: &str) -> PathBuf {
     let test = std::env::current_exe().expect("a running test has a file");
     let profile = test
         .ancestors()

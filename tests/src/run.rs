@@ -41,9 +41,13 @@ impl Run {
     /// # Panics
     /// When it did not.
     #[track_caller]
-    #[must_use]
+    #[expect(
+        clippy::must_use_candidate,
+        clippy::return_self_not_must_use,
+        reason = "called for its check"
+    )]
     pub fn success(self) -> Self {
-        assert!(self.code == Some(0), "expected success\n{self:#?}");
+        assert!(self.code == Some(0), "expected success\n{self}");
         self
     }
 

@@ -1,0 +1,110 @@
+//! The steps that most tests share: a server, a profile for it, a turn.
+
+use std::path::{Path, PathBuf};
+
+use codex_ds_wire::standin::{Config, Recorded, Script, StandIn, Turn};
+use serde_json::{Value, json};
+
+use crate::environment::TestEnvironment;
+use crate::run::Run;
+
+/// A stand-in that looks like a router with the two routes of a profile, and says `turns`.
+///
+/// # Panics
+/// When the system gives no port.
+#[must_use]
+pub fn router(turns: Vec<Turn>) -> StandIn {
+    server(Config::router(), turns)
+}
+
+/// A stand-in that says `turns`.
+///
+/// # Panics
+/// When the system gives no port.
+#[must_use]
+pub fn server(config: Config, turns: Vec<Turn>) -> StandIn {
+    StandIn::start(config, Script::new(turns)).expect("a port on 127.0.0.1 is free")
+}
+
+/// The model runs `command`.
+#[must_use]
+pub fn shell(command: &str) -> Turn {
+    Turn::call("exec_command", json!({ "cmd": command }))
+}
+
+/// Writes a profile without MCP servers for `server`.
+///
+/// # Panics
+/// When set-up fails.
+#[track_caller]
+#[expect(clippy::must_use_candidate, reason = "called for its effect")]
+pub fn setup(env: &TestEnvironment, server: &StandIn, more: &[&str]) -> Run {
+    let url = server.base_url();
+    let args = ["setup", "--endpoint", &url, "--mcp", "none"];
+    env.codex_ds(args.iter().chain(more)).run().success()
+}
+
+/// `codex-ds exec` with `args`; the folder it works in need be no repository.
+///
+/// # Panics
+/// When it cannot be started.
+#[track_caller]
+#[expect(clippy::must_use_candidate, reason = "called for its effect")]
+pub fn exec(env: &TestEnvironment, args: &[&str]) -> Run {
+    let exec = ["exec", "--skip-git-repo-check"];
+    env.codex_ds(exec.iter().chain(args)).run()
+}
+
+/// Runs one headless turn, and returns the only request of the model that it made.
+///
+/// # Panics
+/// When the turn fails, or makes another number of requests.
+#[track_caller]
+#[expect(clippy::must_use_candidate, reason = "called for its effect")]
+pub fn one_request(env: &TestEnvironment, server: &StandIn, args: &[&str]) -> Recorded {
+    let before = server.model_requests().len();
+    let run = exec(env, args).success();
+    let mut requests = server.model_requests().split_off(before);
+    assert_eq!(requests.len(), 1, "{run}");
+    requests.remove(0)
+}
+
+/// A `CODEX_HOME` with nothing but an endpoint in it: Codex unmodified.
+///
+/// # Panics
+/// When it cannot be written.
+#[must_use]
+pub fn plain_home(env: &TestEnvironment, base_url: &str) -> PathBuf {
+    let config = format!(
+        "model = \"deepseek-v4-flash\"\nmodel_provider = \"plain\"\n\
+         [model_providers.plain]\nname = \"plain\"\nbase_url = \"{base_url}\"\n"
+    );
+    env.write("plain/config.toml", &config);
+    env.root().join("plain")
+}
+
+/// The names of the files that set-up wrote, by its receipt, which is the last of them.
+///
+/// # Panics
+/// When there is no receipt.
+#[must_use]
+pub fn written_files(env: &TestEnvironment) -> Vec<PathBuf> {
+    let profile = env.profile();
+    let path = profile.join("receipt.json");
+    let text = fs_err::read_to_string(&path).expect("set-up wrote a receipt");
+    let receipt: Value = serde_json::from_str(&text).expect("a receipt is JSON");
+    let files = receipt["files"].as_object().expect("a receipt lists files");
+    let mut files: Vec<_> = files.keys().map(|name| profile.join(name)).collect();
+    files.push(path);
+    files
+}
+
+/// Makes `file` readable by its owner alone.
+///
+/// # Panics
+/// When it is not there.
+pub fn make_private(file: &Path) {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs_err::set_permissions(file, std::fs::Permissions::from_mode(0o600))
+        .expect("the file is the test's own");
+}

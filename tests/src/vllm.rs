@@ -1,0 +1,91 @@
+//! A running vLLM on CPU: the real front end, tokenizer and parsers of DeepSeek V4 before a model
+//! without weights, which says what it is told.
+
+use std::net::{Ipv4Addr, TcpListener};
+
+use serde_json::json;
+
+use crate::environment::TestEnvironment;
+use crate::group::Group;
+use crate::{peers, server};
+
+/// The real vLLM, which serves `deepseek-v4-flash` with DeepSeek V4's tokenizer, tool parser and
+/// reasoning parser.
+#[derive(Debug)]
+pub struct Vllm {
+    base_url: String,
+    // Before the folders, which it uses.
+    _group: Group,
+    _environment: TestEnvironment,
+}
+
+impl Vllm {
+    /// Starts it with a model that answers `say` to everything. It answers when this returns.
+    ///
+    /// # Panics
+    /// When it was not fetched or does not come up; then with what it printed.
+    #[must_use]
+    pub fn start(say: &str) -> Self {
+        let folder = peers::vllm();
+        let environment = TestEnvironment::new();
+        let answers = json!([{"when": "", "say": say}]).to_string();
+        let answers = environment.write("answers.json", &answers);
+        // vLLM takes no port 0. Between here and there another program may take this one; then
+        // the start fails and says so.
+        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+            .and_then(|socket| socket.local_addr())
+            .expect("a port is free")
+            .port();
+        let mut command = environment
+            .program(folder.join("bin/vllm"), ["serve"])
+            .env(
+                "PYTHONPATH",
+                concat!(env!("CARGO_MANIFEST_DIR"), "/peers/vllm"),
+            )
+            .env("SCRIPTED_ANSWERS", answers)
+            .env("HF_HUB_OFFLINE", "1")
+            .env("VLLM_NO_USAGE_STATS", "1")
+            .env("DO_NOT_TRACK", "1")
+            .env("VLLM_HOST_IP", "127.0.0.1")
+            .env("VLLM_TARGET_DEVICE", "cpu")
+            .env("VLLM_CPU_KVCACHE_SPACE", "1")
+            .env("VLLM_CPU_OMP_THREADS_BIND", "nobind")
+            .env("OMP_NUM_THREADS", "1")
+            .into_command();
+        command
+            .arg(folder.join("model"))
+            .args(["--served-model-name", "deepseek-v4-flash"])
+            .args(["--host", "127.0.0.1", "--port", &port.to_string()])
+            .args([
+                "--load-format",
+                "dummy",
+                "--dtype",
+                "bfloat16",
+                "--enforce-eager",
+            ])
+            .args(["--max-model-len", "32768", "--max-num-seqs", "4"])
+            .args(["--tokenizer-mode", "deepseek_v4"])
+            .args([
+                "--tool-call-parser",
+                "deepseek_v4",
+                "--enable-auto-tool-choice",
+            ])
+            .args(["--reasoning-parser", "deepseek_v4"])
+            .args(["--logits-processors", "scripted:Scripted"]);
+        // The socket is bound long before, so from this line on a request is answered.
+        let (group, ()) = server::start(command, |line| {
+            line.contains("Application startup complete").then_some(())
+        });
+        Self {
+            base_url: format!("http://127.0.0.1:{port}/v1"),
+            _group: group,
+            _environment: environment,
+        }
+    }
+
+    /// Where it answers, with `/v1`. It wants no key.
+    #[must_use]
+    pub fn base_url(&self) -> &str {
+        &self.base_url
+    }
+}
