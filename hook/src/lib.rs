@@ -1,7 +1,60 @@
 //! The guard of codex-ds: a PreToolUse hook that understands whole shell commands.
+//!
+//! [`evaluate`] is the pure core: a command, the policy and the place in, a verdict out. It reads
+//! the script exactly as bash does ([`syntax`](crate)), follows it command by command with what
+//! is known of every word, looks through wrappers and nested shells, and asks the table of
+//! `codex-ds-rules` about each command and each path it finds. [`main`] is the thin shell around
+//! it that speaks Codex's protocol.
+//!
+//! Nothing here starts a process, opens a connection or waits. Whatever cannot be read to its
+//! end is denied.
 
-/// The whole program: reads Codex's request from stdin, answers by exit status and stderr.
+mod arithmetic;
+mod braces;
+mod call;
+mod characters;
+mod context;
+mod expand;
+mod interpreter;
+mod judge;
+mod limits;
+mod operators;
+mod patch;
+mod places;
+mod policy;
+mod program;
+pub mod protocol;
+mod state;
+mod syntax;
+mod text;
+mod value;
+mod verdict;
+
+pub use context::{Context, Files, NoFiles, RealFiles, find_workspace};
+pub use policy::{Policy, PolicyError, default_policy_toml};
+pub use program::main;
+pub use verdict::{Denial, Verdict};
+
+/// Decides about a shell command. Pure: the same inputs give the same verdict.
 #[must_use]
-pub fn main() -> std::process::ExitCode {
-    std::process::ExitCode::SUCCESS
+pub fn evaluate(command: &str, policy: &Policy, context: &Context<'_>) -> Verdict {
+    let mut interpreter = interpreter::Interpreter::new(policy, context);
+    let mut state = state::State::new(value::Value::known(context.cwd.to_string_lossy()));
+    match interpreter.script(command, &mut state) {
+        Ok(_) => Verdict::Allow,
+        Err(denial) => Verdict::Deny(denial),
+    }
+}
+
+/// Decides about a patch for `apply_patch`: the paths it touches.
+#[must_use]
+pub fn evaluate_patch(patch: &str, policy: &Policy, context: &Context<'_>) -> Verdict {
+    let interpreter = interpreter::Interpreter::new(policy, context);
+    let state = state::State::new(value::Value::known(context.cwd.to_string_lossy()));
+    for (act, path) in patch::targets(patch) {
+        if let Err(denial) = interpreter.act(act, &value::Value::known(path), &state) {
+            return Verdict::Deny(denial);
+        }
+    }
+    Verdict::Allow
 }

@@ -1,1 +1,63 @@
-//! The policy of codex-ds: one table of rules.
+//! The policy of codex-ds: one table of rules, from which the guard decides and from which
+//! Codex's own `rules/default.rules` is rendered. Data only: nothing here reads or writes.
+//!
+//! A rule about a program is a row of [`RULES`] with its examples. What a program does to the
+//! paths in its arguments is a row of [`effects::EFFECTS`]; which paths matter is in [`paths`];
+//! which programs run other programs is in [`wrappers`].
+
+mod class;
+pub mod effects;
+mod execpolicy;
+pub mod paths;
+mod pattern;
+pub mod programs;
+pub mod readonly;
+mod table;
+pub mod wrappers;
+
+pub use class::{Class, Preset, UnknownPreset};
+pub use execpolicy::execpolicy;
+pub use pattern::{Matcher, Pattern, Test, on};
+pub use table::RULES;
+
+/// One rule of the policy.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    /// Stable name, `class.what`.
+    pub id: &'static str,
+    /// The class it can be switched off with.
+    pub class: Class,
+    /// What is denied, in a few words.
+    pub title: &'static str,
+    /// Why, in one sentence.
+    pub why: &'static str,
+    /// What to do instead: the model that was denied reads this.
+    pub instead: &'static str,
+    /// What it applies to.
+    pub on: Matcher,
+    /// The presets that deny it.
+    pub presets: &'static [Preset],
+    /// What Codex's execpolicy gets of it.
+    pub execpolicy: Prefixes,
+    /// Commands that it must deny (tests run them).
+    pub deny: &'static [&'static str],
+    /// Near misses that no rule may deny (tests run them).
+    pub allow: &'static [&'static str],
+}
+
+/// What Codex's execpolicy, which knows only prefixes of plain commands, gets of a rule.
+#[derive(Clone, Copy, Debug)]
+pub enum Prefixes {
+    /// Nothing: a prefix cannot say it.
+    None,
+    /// The forms that the rule itself names, as far as a prefix says all of them.
+    Same,
+    /// These forms, which are blunter than the rule.
+    These(&'static [Pattern]),
+}
+
+/// The rule with this id.
+#[must_use]
+pub fn rule(id: &str) -> Option<&'static Rule> {
+    RULES.iter().find(|rule| rule.id == id)
+}

@@ -1,0 +1,428 @@
+//! Follows a script command by command. Every way through it counts: both sides of a branch, and
+//! every turn of a loop over known values.
+
+use std::collections::BTreeMap;
+
+use codex_ds_rules::wrappers::Where;
+
+use crate::context::Context;
+use crate::limits;
+use crate::policy::Policy;
+use crate::state::State;
+use crate::syntax::{self, Command, Error, Redirect, RedirectOp, Script, Simple, Word};
+use crate::value::Value;
+use crate::verdict::Denial;
+
+pub(crate) type Eval<T> = Result<T, Box<Denial>>;
+
+/// One analysis.
+pub(crate) struct Interpreter<'a> {
+    pub(crate) policy: &'a Policy,
+    pub(crate) context: &'a Context<'a>,
+    /// What the script wrote so far, by path.
+    pub(crate) written: BTreeMap<String, Value>,
+    /// Where the commands at hand run.
+    pub(crate) place: Where,
+    pub(crate) depth: u32,
+    steps: u32,
+    descriptors: u32,
+}
+
+impl<'a> Interpreter<'a> {
+    pub(crate) fn new(policy: &'a Policy, context: &'a Context<'a>) -> Self {
+        Self {
+            policy,
+            context,
+            written: BTreeMap::new(),
+            place: Where::Here,
+            depth: 0,
+            steps: 0,
+            descriptors: 63,
+        }
+    }
+
+    /// Reads a script and follows it. Gives what it prints.
+    pub(crate) fn script(&mut self, text: &str, state: &mut State) -> Eval<Value> {
+        crate::characters::check(text)?;
+        let script = syntax::parse(text, self.depth);
+        self.nested(|this| this.parsed(&script, text, state))
+    }
+
+    fn parsed(&mut self, script: &Script, text: &str, state: &mut State) -> Eval<Value> {
+        let output = self.run(&script.commands, state)?;
+        match script.error {
+            None => Ok(output),
+            Some(Error::Limit(name)) => Err(Denial::new("shell.limit", name)),
+            Some(Error::Syntax(at, wanted)) => {
+                let at = usize::try_from(at).unwrap_or(usize::MAX).min(text.len());
+                let before = text.get(..at).unwrap_or(text);
+                let near: Vec<char> = before.chars().rev().take(30).collect();
+                let near: String = near.into_iter().rev().collect();
+                Err(Denial::new(
+                    "shell.unreadable",
+                    format!("{} (expected {wanted} here)", near.trim()),
+                ))
+            }
+        }
+    }
+
+    /// Runs `inner` one level deeper.
+    pub(crate) fn nested<T>(&mut self, inner: impl FnOnce(&mut Self) -> Eval<T>) -> Eval<T> {
+        if self.depth >= limits::DEPTH {
+            return Err(Denial::new("shell.limit", "depth"));
+        }
+        self.depth += 1;
+        let result = inner(self);
+        self.depth -= 1;
+        result
+    }
+
+    /// Runs `inner` as if it were at another place.
+    pub(crate) fn at<T>(
+        &mut self,
+        place: Where,
+        inner: impl FnOnce(&mut Self) -> Eval<T>,
+    ) -> Eval<T> {
+        let before = self.place;
+        // What is remote stays remote whatever it is wrapped in.
+        if before != Where::Remote && place != Where::Here {
+            self.place = place;
+        }
+        let result = self.nested(inner);
+        self.place = before;
+        result
+    }
+
+    pub(crate) fn step(&mut self) -> Eval<()> {
+        self.steps += 1;
+        if self.steps > limits::STEPS {
+            return Err(Denial::new("shell.limit", "steps"));
+        }
+        Ok(())
+    }
+
+    /// A path for a process substitution.
+    pub(crate) fn descriptor(&mut self) -> String {
+        self.descriptors += 1;
+        format!("/dev/fd/{}", self.descriptors)
+    }
+
+    pub(crate) fn run(&mut self, commands: &[Command], state: &mut State) -> Eval<Value> {
+        let mut output = Value::default();
+        for command in commands {
+            output.push_value(&self.command(command, state)?);
+        }
+        Ok(output)
+    }
+
+    /// Runs commands in a subshell: what they set is forgotten.
+    pub(crate) fn subshell(&mut self, commands: &[Command], state: &State) -> Eval<Value> {
+        let mut inner = state.clone();
+        self.nested(|this| this.run(commands, &mut inner))
+    }
+
+    fn command(&mut self, command: &Command, state: &mut State) -> Eval<Value> {
+        self.step()?;
+        match command {
+            Command::Simple(simple) => self.combinations(simple, state),
+            Command::Pipeline(stages) => self.pipeline(stages, state),
+            Command::AndOr(first, rest) => {
+                let mut output = self.command(first, state)?;
+                for (_, command) in rest {
+                    output.push_value(&self.command(command, state)?);
+                }
+                Ok(output)
+            }
+            Command::Background(command) => {
+                let mut inner = state.clone();
+                self.command(command, &mut inner)
+            }
+            Command::Subshell(commands) => self.subshell(commands, state),
+            Command::Group(commands) => self.nested(|this| this.run(commands, state)),
+            Command::If { arms, otherwise } => self.branches(arms, otherwise, state),
+            Command::While { condition, body } => {
+                self.nested(|this| this.while_loop(condition, body, state))
+            }
+            Command::For {
+                variable,
+                words,
+                body,
+            } => self.nested(|this| this.for_loop(variable, words.as_deref(), body, state)),
+            Command::Loop { header, body } => self.nested(|this| {
+                this.expand_text(header, state)?;
+                let mut output = this.run(body, state)?;
+                output.push_value(&Value::unknown());
+                Ok(output)
+            }),
+            Command::Case { subject, arms } => self.nested(|this| {
+                this.expand_text(subject, state)?;
+                let mut output = Value::default();
+                let mut joined = state.clone();
+                for arm in arms {
+                    for pattern in &arm.patterns {
+                        this.expand_text(pattern, state)?;
+                    }
+                    let mut inner = state.clone();
+                    output.push_value(&this.run(&arm.body, &mut inner)?);
+                    joined.join(inner);
+                }
+                *state = joined;
+                Ok(if arms.len() > 1 {
+                    Value::unknown()
+                } else {
+                    output
+                })
+            }),
+            Command::Function { name, body } => {
+                state.functions.insert(name.clone(), body.clone());
+                Ok(Value::default())
+            }
+            Command::Test(words) => {
+                for word in words {
+                    self.expand_text(word, state)?;
+                }
+                Ok(Value::default())
+            }
+            Command::Arithmetic(word, commands) => {
+                self.expand_text(word, state)?;
+                if let Some(commands) = commands {
+                    self.subshell(commands, state)?;
+                }
+                Ok(Value::default())
+            }
+            Command::Redirected(command, redirects) => {
+                let outer = state.stdin.clone();
+                let targets = self.redirect(redirects, state)?;
+                let output = self.nested(|this| this.command(command, state))?;
+                state.stdin = outer;
+                Ok(self.store(&targets, output))
+            }
+        }
+    }
+
+    /// Each stage runs in a subshell and reads what the one before it prints.
+    fn pipeline(&mut self, stages: &[Command], state: &State) -> Eval<Value> {
+        let mut stdin = state.stdin.clone();
+        for stage in stages {
+            let mut inner = state.clone();
+            inner.stdin = stdin;
+            let output = self.nested(|this| this.command(stage, &mut inner))?;
+            stdin = Some(output);
+        }
+        Ok(stdin.unwrap_or_default())
+    }
+
+    fn branches(
+        &mut self,
+        arms: &[(Vec<Command>, Vec<Command>)],
+        otherwise: &[Command],
+        state: &mut State,
+    ) -> Eval<Value> {
+        self.nested(|this| {
+            let mut joined: Option<State> = None;
+            for (condition, body) in arms {
+                this.run(condition, state)?;
+                let mut inner = state.clone();
+                this.run(body, &mut inner)?;
+                match &mut joined {
+                    Some(joined) => joined.join(inner),
+                    None => joined = Some(inner),
+                }
+            }
+            this.run(otherwise, state)?;
+            if let Some(joined) = joined {
+                state.join(joined);
+            }
+            Ok(Value::unknown())
+        })
+    }
+
+    fn while_loop(
+        &mut self,
+        condition: &[Command],
+        body: &[Command],
+        state: &mut State,
+    ) -> Eval<Value> {
+        let mut output = Value::default();
+        let reads = state.stdin.as_ref().is_some_and(Value::is_known);
+        for _ in 0..if reads {
+            limits::TURNS
+        } else {
+            limits::BLIND_TURNS
+        } {
+            let before = (state.variables.clone(), state.stdin.clone());
+            output.push_value(&self.run(condition, state)?);
+            output.push_value(&self.run(body, state)?);
+            // A turn that changed nothing is followed only by turns like it; one that used up
+            // its known input has no successor.
+            if before == (state.variables.clone(), state.stdin.clone())
+                || state.stdin.as_ref().is_some_and(Value::is_empty)
+            {
+                break;
+            }
+        }
+        output.push_value(&Value::unknown());
+        Ok(output)
+    }
+
+    fn for_loop(
+        &mut self,
+        variable: &str,
+        words: Option<&[Word]>,
+        body: &[Command],
+        state: &mut State,
+    ) -> Eval<Value> {
+        let mut values = match words {
+            Some(words) => self.expand_all(words, state)?,
+            None => state.positional.clone(),
+        };
+        if values.len() > limits::TURNS {
+            values.truncate(limits::TURNS);
+            values.push(Value::unknown());
+        }
+        let mut output = Value::default();
+        for value in values {
+            state.set(variable, value);
+            output.push_value(&self.run(body, state)?);
+        }
+        Ok(output)
+    }
+
+    /// A simple command, once for each combination of what its variables may hold.
+    fn combinations(&mut self, simple: &Simple, state: &mut State) -> Eval<Value> {
+        let open: Vec<(String, usize)> = state
+            .variables
+            .keys()
+            .map(|name| (name.clone(), state.alternatives(name)))
+            .filter(|(name, count)| *count > 1 && mentions(simple, name))
+            .collect();
+        if open.is_empty() {
+            return self.simple(simple, state);
+        }
+        let total: usize = open.iter().map(|(_, count)| *count).product();
+        if total > limits::COMBINATIONS {
+            for (name, _) in &open {
+                state.set(name, Value::unknown());
+            }
+            return self.simple(simple, state);
+        }
+        let mut joined: Option<State> = None;
+        let mut output = Value::default();
+        for turn in 0..total {
+            let mut inner = state.clone();
+            let mut rest = turn;
+            for (name, count) in &open {
+                inner.picks.retain(|(n, _)| n != name);
+                inner.picks.push((name.clone(), rest % count));
+                rest /= count;
+            }
+            output.push_value(&self.simple(simple, &mut inner)?);
+            inner.picks.clone_from(&state.picks);
+            match &mut joined {
+                Some(joined) => joined.join(inner),
+                None => joined = Some(inner),
+            }
+        }
+        if let Some(joined) = joined {
+            *state = joined;
+        }
+        Ok(output)
+    }
+
+    /// Applies redirections to the state, checks what they write, and gives the files that
+    /// standard output goes to.
+    pub(crate) fn redirect(
+        &mut self,
+        redirects: &[Redirect],
+        state: &mut State,
+    ) -> Eval<Vec<String>> {
+        let mut targets = Vec::new();
+        for redirect in redirects {
+            let input = matches!(redirect.descriptor, None | Some(0));
+            match redirect.op {
+                RedirectOp::HereDoc => {
+                    let body = redirect.heredoc.as_ref().and_then(|slot| slot.get());
+                    if let Some(heredoc) = body {
+                        let text = self.expand_text(&heredoc.body, state)?;
+                        if input {
+                            state.stdin = Some(text);
+                        }
+                    }
+                }
+                RedirectOp::HereString => {
+                    let mut text = self.expand_text(&redirect.target, state)?;
+                    text.push("\n");
+                    if input {
+                        state.stdin = Some(text);
+                    }
+                }
+                RedirectOp::Read => {
+                    let path = self.expand_text(&redirect.target, state)?;
+                    self.read_path(&path, state)?;
+                    if input {
+                        state.stdin = Some(self.content(&path, state));
+                    }
+                }
+                RedirectOp::Write | RedirectOp::Append | RedirectOp::ReadWrite => {
+                    for path in self.expand(&redirect.target, state)? {
+                        self.write_path(&path, state)?;
+                        if matches!(redirect.descriptor, None | Some(1)) {
+                            targets
+                                .extend(self.absolute(&path, state).as_known().map(str::to_owned));
+                        }
+                    }
+                }
+                RedirectOp::Duplicate => {
+                    self.expand_text(&redirect.target, state)?;
+                }
+            }
+        }
+        Ok(targets)
+    }
+
+    /// Keeps what a command printed in the files that it went to; the rest goes on.
+    pub(crate) fn store(&mut self, targets: &[String], output: Value) -> Value {
+        if targets.is_empty() {
+            return output;
+        }
+        for target in targets {
+            self.written
+                .entry(target.clone())
+                .or_default()
+                .push_value(&output);
+        }
+        Value::default()
+    }
+}
+
+/// Whether a command's text mentions a variable; a substitution inside it may, whatever it says.
+fn mentions(simple: &Simple, name: &str) -> bool {
+    use crate::syntax::Piece;
+    fn word_mentions(word: &Word, name: &str) -> bool {
+        word.pieces.iter().any(|piece| match piece {
+            Piece::Plain(_) | Piece::Quoted(_) => false,
+            Piece::Param(param, _) => {
+                param.name == name
+                    || param.indirect
+                    || word_mentions(&param.first, name)
+                    || word_mentions(&param.second, name)
+            }
+            Piece::Array(words) => words.iter().any(|word| word_mentions(word, name)),
+            Piece::Arithmetic(word) | Piece::ExtendedGlob(word) => word_mentions(word, name),
+            Piece::Substitution(..) | Piece::Process(..) => true,
+        })
+    }
+    simple.words.iter().any(|word| word_mentions(word, name))
+        || simple
+            .assigns
+            .iter()
+            .any(|assign| word_mentions(&assign.value, name))
+        || simple.redirects.iter().any(|redirect| {
+            word_mentions(&redirect.target, name)
+                || redirect
+                    .heredoc
+                    .as_ref()
+                    .and_then(|slot| slot.get())
+                    .is_some_and(|heredoc| word_mentions(&heredoc.body, name))
+        })
+}

@@ -1,0 +1,175 @@
+//! Matches a command against the table of rules.
+
+use codex_ds_rules::programs::PROGRAMS;
+use codex_ds_rules::{Matcher, Pattern, RULES, Rule, Test};
+
+use crate::interpreter::{Eval, Interpreter};
+use crate::value::Value;
+use crate::verdict::Denial;
+
+/// A command line, cut into the parts that rules speak of.
+pub(crate) struct Line<'a> {
+    pub(crate) program: &'a str,
+    args: &'a [Value],
+    /// Operands, with the values of global options skipped.
+    words: Vec<&'a Value>,
+    /// Everything that begins with a dash, up to `--`.
+    flags: Vec<&'a Value>,
+    abbreviates: bool,
+}
+
+impl<'a> Line<'a> {
+    pub(crate) fn new(program: &'a str, args: &'a [Value]) -> Self {
+        let row = PROGRAMS.iter().find(|row| row.names.contains(&program));
+        let values = row.map_or(&[] as &[&str], |row| row.values);
+        let mut line = Self {
+            program,
+            args,
+            words: Vec::new(),
+            flags: Vec::new(),
+            abbreviates: row.is_some_and(|row| row.abbreviates),
+        };
+        let mut rest = args.iter();
+        while let Some(arg) = rest.next() {
+            if arg.raw() == "--" {
+                line.words.extend(rest);
+                break;
+            }
+            if arg.raw().len() > 1
+                && arg.raw().starts_with(['-', '+'])
+                && !arg.raw().starts_with("+")
+            {
+                line.flags.push(arg);
+                if values.contains(&arg.raw()) {
+                    rest.next();
+                }
+            } else {
+                line.words.push(arg);
+            }
+        }
+        line
+    }
+
+    /// For a reader.
+    pub(crate) fn shown(&self) -> String {
+        let mut text = self.program.to_owned();
+        for arg in self.args {
+            text.push(' ');
+            text.push_str(&arg.shown());
+        }
+        text
+    }
+
+    /// Whether the command only asks for help or a version: the flag is the last word, and
+    /// only subcommand words stand before it.
+    fn is_help(&self) -> bool {
+        let Some((last, before)) = self.args.split_last() else {
+            return false;
+        };
+        let subcommands = PROGRAMS.iter().any(|row| row.names.contains(&self.program));
+        let plain = |value: &Value| {
+            value.as_known().is_some_and(|text| {
+                text.bytes().all(|b| b.is_ascii_lowercase() || b == b'-') && !text.starts_with('-')
+            })
+        };
+        let most = if subcommands { 3 } else { 0 };
+        before.len() <= most
+            && before.iter().all(plain)
+            && (matches!(last.raw(), "--help" | "-help" | "--version")
+                || (before.is_empty()
+                    && matches!(last.raw(), "-V" | "-h" | "help" | "version" | "--usage"))
+                || (subcommands && last.raw() == "-h"))
+    }
+
+    fn matches(&self, pattern: &Pattern) -> bool {
+        let program = Value::known(self.program);
+        if !pattern.programs.iter().any(|name| program.may_match(name)) {
+            return false;
+        }
+        let steps = pattern.sub.len();
+        let path = pattern.sub.iter().enumerate().all(|(i, names)| {
+            self.words.get(i).is_some_and(|word| {
+                names.iter().any(|name| {
+                    word.may_match(name)
+                        || (self.abbreviates && !word.is_empty() && name.starts_with(word.raw()))
+                })
+            })
+        });
+        path && pattern.when.iter().all(|test| self.holds(test, steps))
+            && !pattern.unless.iter().any(|test| self.holds(test, steps))
+    }
+
+    fn holds(&self, test: &Test, steps: usize) -> bool {
+        let operands = self.words.get(steps..).unwrap_or_default();
+        let form = |value: &Value, forms: &[&str]| {
+            !value.is_unknown() && forms.iter().any(|form| value.may_match(form))
+        };
+        match test {
+            Test::Flag(names) => self.flags.iter().any(|flag| is_flag(flag, names)),
+            Test::Word(names) => self.args.iter().any(|arg| form(arg, names)),
+            Test::Operand(forms) => operands.iter().any(|value| form(value, forms)),
+            Test::First(forms) => operands.first().is_some_and(|value| form(value, forms)),
+            Test::Operands(count) => operands.len() >= *count,
+            Test::Bare => self.args.is_empty(),
+            Test::Contains(texts) => self.args.iter().any(|arg| {
+                let lower = arg.raw().to_lowercase();
+                texts.iter().any(|text| lower.contains(text))
+            }),
+        }
+    }
+}
+
+/// Whether an option is one of these: `-f` also inside `-uf`, `--force` also shortened to a
+/// prefix of three letters or more, or with a value.
+fn is_flag(flag: &Value, names: &[&str]) -> bool {
+    if flag.is_unknown() {
+        return false;
+    }
+    let raw = flag.raw();
+    names.iter().any(|name| {
+        if let Some(long) = name.strip_prefix("--") {
+            let Some(given) = raw.strip_prefix("--") else {
+                return false;
+            };
+            let given = given.split('=').next().unwrap_or(given);
+            return (given.len() >= 3 && long.starts_with(given))
+                || Value::known(given).may_be(long);
+        }
+        let single = name.len() == 2;
+        if single && !raw.starts_with("--") && raw.starts_with('-') {
+            return raw[1..].contains(&name[1..]);
+        }
+        flag.may_be(name)
+            || raw
+                .strip_prefix(name)
+                .is_some_and(|rest| rest.starts_with('='))
+    })
+}
+
+impl Interpreter<'_> {
+    /// Denies a command that a rule in force matches.
+    pub(crate) fn judge(&self, line: &Line<'_>) -> Eval<()> {
+        if line.is_help() {
+            return Ok(());
+        }
+        match self.first_match(line) {
+            Some(rule) => Err(Denial::by(rule, line.shown())),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn first_match(&self, line: &Line<'_>) -> Option<&'static Rule> {
+        RULES.iter().find(|rule| {
+            self.policy.enforces(rule)
+                && match rule.on {
+                    Matcher::Commands(patterns) => patterns.iter().any(|p| line.matches(p)),
+                    Matcher::Analysis => false,
+                }
+        })
+    }
+
+    /// Whether a command only asks for help.
+    pub(crate) fn asks_help(line: &Line<'_>) -> bool {
+        line.is_help()
+    }
+}

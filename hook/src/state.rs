@@ -1,0 +1,105 @@
+//! What a shell knows at one point of a script.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use crate::limits;
+use crate::syntax::Command;
+use crate::value::Value;
+
+/// What a variable may hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Variable {
+    /// One of these values, one for each way that led here.
+    Scalar(Vec<Value>),
+    Array(Vec<Value>),
+}
+
+/// Variables, functions, working directory and standard input.
+#[derive(Clone, Debug)]
+pub(crate) struct State {
+    pub(crate) variables: BTreeMap<String, Variable>,
+    pub(crate) functions: BTreeMap<String, Rc<Command>>,
+    pub(crate) aliases: BTreeMap<String, String>,
+    pub(crate) zero: Value,
+    pub(crate) positional: Vec<Value>,
+    pub(crate) cwd: Value,
+    /// What standard input holds; `None` if it is what the caller has.
+    pub(crate) stdin: Option<Value>,
+    /// Which of a variable's values the present turn takes.
+    pub(crate) picks: Vec<(String, usize)>,
+}
+
+impl State {
+    pub(crate) fn new(cwd: Value) -> Self {
+        Self {
+            variables: BTreeMap::new(),
+            functions: BTreeMap::new(),
+            aliases: BTreeMap::new(),
+            zero: Value::known("bash"),
+            positional: Vec::new(),
+            cwd,
+            stdin: None,
+            picks: Vec::new(),
+        }
+    }
+
+    pub(crate) fn set(&mut self, name: &str, value: Value) {
+        self.variables
+            .insert(name.to_owned(), Variable::Scalar(vec![value]));
+    }
+
+    pub(crate) fn scalar(&self, name: &str) -> Option<Value> {
+        match self.variables.get(name)? {
+            Variable::Scalar(values) => {
+                let pick = self.picks.iter().find(|(n, _)| n == name);
+                let index = pick.map_or(0, |(_, index)| *index);
+                values.get(index).or_else(|| values.first()).cloned()
+            }
+            Variable::Array(values) => values.first().cloned(),
+        }
+    }
+
+    /// How many values a variable may have here.
+    pub(crate) fn alternatives(&self, name: &str) -> usize {
+        match self.variables.get(name) {
+            Some(Variable::Scalar(values)) => values.len(),
+            _ => 1,
+        }
+    }
+
+    /// The state after one of two ways led here: every variable may hold what either left.
+    pub(crate) fn join(&mut self, other: Self) {
+        for (name, theirs) in other.variables {
+            match self.variables.get_mut(&name) {
+                Some(Variable::Scalar(ours)) => {
+                    if let Variable::Scalar(values) = theirs {
+                        for value in values {
+                            if !ours.contains(&value) {
+                                ours.push(value);
+                            }
+                        }
+                        if ours.len() > limits::ALTERNATIVES {
+                            *ours = vec![Value::unknown()];
+                        }
+                    }
+                }
+                Some(Variable::Array(ours)) => {
+                    if let Variable::Array(values) = theirs
+                        && values.len() > ours.len()
+                    {
+                        *ours = values;
+                    }
+                }
+                None => {
+                    self.variables.insert(name, theirs);
+                }
+            }
+        }
+        self.functions.extend(other.functions);
+        self.aliases.extend(other.aliases);
+        if self.cwd != other.cwd {
+            self.cwd = Value::unknown();
+        }
+    }
+}

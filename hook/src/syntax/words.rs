@@ -1,0 +1,500 @@
+//! Words: quotes, expansions and substitutions.
+
+use super::ast::{Index, Op, Param, Piece, Word};
+use super::scan::{Result, Scanner, is_meta};
+use super::{Script, parse};
+
+impl Scanner<'_> {
+    /// A word, if one stands here.
+    pub(super) fn word(&mut self) -> Result<Option<Word>> {
+        self.word_until(is_meta)
+    }
+
+    /// The right side of `=~`: parentheses and bars belong to it.
+    pub(super) fn regex(&mut self) -> Result<Word> {
+        let word = self.word_until(|b| matches!(b, b' ' | b'\t' | b'\n'))?;
+        word.ok_or_else(|| self.error("a pattern"))
+    }
+
+    fn word_until(&mut self, ends: fn(u8) -> bool) -> Result<Option<Word>> {
+        self.node()?;
+        let start = self.pos;
+        let mut pieces = Vec::new();
+        let mut plain = String::new();
+        while let Some(byte) = self.peek() {
+            match byte {
+                b'<' | b'>' if self.peek_at(1) == Some(b'(') && self.pos == start => {
+                    self.pos += 1;
+                    let script = self.nested(Self::parenthesized)?;
+                    pieces.push(Piece::Process(script, byte == b'<'));
+                }
+                b'?' | b'*' | b'+' | b'@' | b'!' if self.peek_at(1) == Some(b'(') => {
+                    flush(&mut plain, &mut pieces);
+                    self.pos += 2;
+                    pieces.push(Piece::ExtendedGlob(self.extended_glob()?));
+                }
+                _ if ends(byte) => break,
+                b'\\' => {
+                    self.pos += 1;
+                    if self.peek() == Some(b'\n') {
+                        self.pos += 1;
+                        continue;
+                    }
+                    flush(&mut plain, &mut pieces);
+                    let quoted = self
+                        .take_char()
+                        .map_or_else(|| "\\".to_owned(), String::from);
+                    pieces.push(Piece::Quoted(quoted));
+                }
+                b'\'' => {
+                    flush(&mut plain, &mut pieces);
+                    self.pos += 1;
+                    let from = self.pos;
+                    while self.peek().is_some_and(|b| b != b'\'') {
+                        self.pos += 1;
+                    }
+                    pieces.push(Piece::Quoted(self.text[from..self.pos].to_owned()));
+                    self.expect("'")?;
+                }
+                b'"' => {
+                    flush(&mut plain, &mut pieces);
+                    self.pos += 1;
+                    pieces.push(Piece::Quoted(String::new()));
+                    self.nested(|s| s.double_quoted(&mut pieces))?;
+                }
+                b'$' => {
+                    flush(&mut plain, &mut pieces);
+                    match self.nested(|s| s.dollar(false))? {
+                        Some(piece) => pieces.push(piece),
+                        None => plain.push('$'),
+                    }
+                }
+                b'`' => {
+                    flush(&mut plain, &mut pieces);
+                    pieces.push(self.backticks(false)?);
+                }
+                _ => plain.extend(self.take_char()),
+            }
+        }
+        if self.pos == start {
+            return Ok(None);
+        }
+        flush(&mut plain, &mut pieces);
+        let span = self.span(start);
+        Ok(Some(Word { pieces, span }))
+    }
+
+    /// The rest of a string in double quotes.
+    fn double_quoted(&mut self, pieces: &mut Vec<Piece>) -> Result<()> {
+        let mut text = String::new();
+        loop {
+            match self.peek() {
+                None => return Err(self.error("\"")),
+                Some(b'"') => {
+                    self.pos += 1;
+                    quoted(&mut text, pieces);
+                    return Ok(());
+                }
+                Some(_) => self.quoted_part(&mut text, pieces, b"$`\"\\")?,
+            }
+        }
+    }
+
+    /// One character or expansion of text in which quotes do not count.
+    fn quoted_part(
+        &mut self,
+        text: &mut String,
+        pieces: &mut Vec<Piece>,
+        escapable: &[u8],
+    ) -> Result<()> {
+        match self.peek() {
+            Some(b'\\') => {
+                self.pos += 1;
+                match self.peek() {
+                    Some(b'\n') => self.pos += 1,
+                    Some(b) if escapable.contains(&b) => text.extend(self.take_char()),
+                    _ => text.push('\\'),
+                }
+            }
+            Some(b'$') => match self.nested(|s| s.dollar(true))? {
+                Some(piece) => {
+                    quoted(text, pieces);
+                    pieces.push(piece);
+                }
+                None => text.push('$'),
+            },
+            Some(b'`') => {
+                quoted(text, pieces);
+                pieces.push(self.backticks(true)?);
+            }
+            _ => text.extend(self.take_char()),
+        }
+        Ok(())
+    }
+
+    /// The body of a here-document whose delimiter is not quoted.
+    pub(super) fn body(&mut self) -> Result<Word> {
+        let mut pieces = Vec::new();
+        let mut text = String::new();
+        while self.peek().is_some() {
+            self.quoted_part(&mut text, &mut pieces, b"$`\\")?;
+        }
+        quoted(&mut text, &mut pieces);
+        Ok(Word {
+            pieces,
+            span: self.span(0),
+        })
+    }
+
+    /// What follows a `$`; `None` leaves the `$` as it is.
+    fn dollar(&mut self, in_quotes: bool) -> Result<Option<Piece>> {
+        self.node()?;
+        self.pos += 1;
+        self.skip_continuation();
+        match self.peek() {
+            Some(b'\'') if !in_quotes => {
+                self.pos += 1;
+                self.ansi_c().map(Some)
+            }
+            // `$"…"` is translated text: the quotes follow as usual.
+            Some(b'"') if !in_quotes => {
+                self.pos += 1;
+                let mut pieces = vec![Piece::Quoted(String::new())];
+                self.double_quoted(&mut pieces)?;
+                Ok(Some(join(pieces)))
+            }
+            Some(b'(') => {
+                if self.starts_with("((") {
+                    let start = self.pos;
+                    self.pos += 2;
+                    if let Some(word) = self.arithmetic("))")? {
+                        return Ok(Some(Piece::Arithmetic(word)));
+                    }
+                    self.pos = start;
+                }
+                let script = self.parenthesized()?;
+                Ok(Some(Piece::Substitution(script, in_quotes)))
+            }
+            Some(b'[') => {
+                self.pos += 1;
+                let word = self.arithmetic("]")?.ok_or_else(|| self.error("]"))?;
+                Ok(Some(Piece::Arithmetic(word)))
+            }
+            Some(b'{') => {
+                self.pos += 1;
+                self.braced(in_quotes).map(Some)
+            }
+            Some(b) if b.is_ascii_alphabetic() || b == b'_' => {
+                let start = self.pos;
+                while self
+                    .peek()
+                    .is_some_and(|b| b.is_ascii_alphanumeric() || b == b'_')
+                {
+                    self.pos += 1;
+                }
+                Ok(Some(parameter(&self.text[start..self.pos], in_quotes)))
+            }
+            Some(b) if b.is_ascii_digit() || b"@*#?$!-".contains(&b) => {
+                self.pos += 1;
+                Ok(Some(parameter(
+                    &self.text[self.pos - 1..self.pos],
+                    in_quotes,
+                )))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// `(…)` with commands in it.
+    fn parenthesized(&mut self) -> Result<Script> {
+        self.expect("(")?;
+        let commands = self.list()?;
+        self.expect(")")?;
+        Ok(Script {
+            commands,
+            error: None,
+        })
+    }
+
+    /// The text between backticks, with its own level of backslashes, read as a script.
+    fn backticks(&mut self, in_quotes: bool) -> Result<Piece> {
+        self.pos += 1;
+        let mut inner = String::new();
+        loop {
+            match self.take_char() {
+                None => return Err(self.error("`")),
+                Some('`') => break,
+                Some('\\') => match self.take_char() {
+                    Some(c @ ('`' | '\\' | '$')) => inner.push(c),
+                    Some('"') if in_quotes => inner.push('"'),
+                    Some('\n') => {}
+                    other => {
+                        inner.push('\\');
+                        inner.extend(other);
+                    }
+                },
+                Some(c) => inner.push(c),
+            }
+        }
+        self.nested(|s| {
+            let script = parse(&inner, s.depth);
+            match script.error {
+                Some(error) => Err(error),
+                None => Ok(Piece::Substitution(script, in_quotes)),
+            }
+        })
+    }
+
+    /// `$'…'`.
+    fn ansi_c(&mut self) -> Result<Piece> {
+        let start = self.pos;
+        loop {
+            match self.peek() {
+                None => return Err(self.error("'")),
+                Some(b'\'') => break,
+                Some(b'\\') => {
+                    self.pos += 1;
+                    self.take_char();
+                }
+                Some(_) => self.pos += 1,
+            }
+        }
+        let text = crate::text::unescape(&self.text[start..self.pos], crate::text::Escapes::AnsiC);
+        self.pos += 1;
+        Ok(Piece::Quoted(text))
+    }
+
+    /// The rest of `${…}`.
+    fn braced(&mut self, in_quotes: bool) -> Result<Piece> {
+        // `${ command; }` and `${| command; }` of bash 5.3 run a command.
+        if matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'|')) {
+            self.pos += 1;
+            let commands = self.list()?;
+            self.expect("}")?;
+            let script = Script {
+                commands,
+                error: None,
+            };
+            return Ok(Piece::Substitution(script, in_quotes));
+        }
+        let mut param = Param::default();
+        if self.peek() == Some(b'#') && !matches!(self.peek_at(1), Some(b'}' | b':' | b'#' | b'%'))
+        {
+            self.pos += 1;
+            param.length = true;
+        } else if self.peek() == Some(b'!') && !matches!(self.peek_at(1), Some(b'}' | b':')) {
+            self.pos += 1;
+            param.indirect = true;
+        }
+        let start = self.pos;
+        match self.peek() {
+            Some(b) if b.is_ascii_alphanumeric() || b == b'_' => {
+                while self
+                    .peek()
+                    .is_some_and(|b| b.is_ascii_alphanumeric() || b == b'_')
+                {
+                    self.pos += 1;
+                }
+            }
+            Some(b) if b"@*#?$!-".contains(&b) => self.pos += 1,
+            _ => return Err(self.error("a parameter")),
+        }
+        self.text[start..self.pos].clone_into(&mut param.name);
+        if self.eat("[") {
+            let all = self.starts_with("@]") || self.starts_with("*]");
+            let word = self.operand(b"]", in_quotes)?;
+            self.expect("]")?;
+            param.index = Some(if all { Index::All } else { Index::At(word) });
+        }
+        self.operator(&mut param, in_quotes)?;
+        self.expect("}")?;
+        Ok(Piece::Param(Box::new(param), in_quotes))
+    }
+
+    /// The operator of a parameter expansion, with its words.
+    fn operator(&mut self, param: &mut Param, in_quotes: bool) -> Result<()> {
+        const OPERATORS: &[(&str, Op)] = &[
+            (":-", Op::Default),
+            ("-", Op::Default),
+            (":=", Op::Assign),
+            ("=", Op::Assign),
+            (":?", Op::Error),
+            ("?", Op::Error),
+            (":+", Op::Alternative),
+            ("+", Op::Alternative),
+            ("##", Op::RemoveLongPrefix),
+            ("#", Op::RemovePrefix),
+            ("%%", Op::RemoveLongSuffix),
+            ("%", Op::RemoveSuffix),
+            ("//", Op::ReplaceAll),
+            ("/#", Op::ReplacePrefix),
+            ("/%", Op::ReplaceSuffix),
+            ("/", Op::Replace),
+            ("^^", Op::UpperAll),
+            ("^", Op::Upper),
+            (",,", Op::LowerAll),
+            (",", Op::Lower),
+            ("@", Op::Transform),
+            ("*", Op::Transform),
+            (":", Op::Slice),
+        ];
+        let found = OPERATORS.iter().find(|(sign, _)| self.starts_with(sign));
+        let Some(&(sign, op)) = found else {
+            return Ok(());
+        };
+        self.pos += sign.len();
+        param.op = Some(op);
+        let stop: &[u8] = match op {
+            Op::Replace | Op::ReplaceAll | Op::ReplacePrefix | Op::ReplaceSuffix => b"/",
+            Op::Slice => b":",
+            _ => b"",
+        };
+        param.first = self.operand(stop, in_quotes)?;
+        if let [stop] = stop
+            && self.peek() == Some(*stop)
+        {
+            self.pos += 1;
+            param.second = self.operand(b"", in_quotes)?;
+        }
+        Ok(())
+    }
+
+    /// A word inside `${…}`: it ends at `}` or at a byte of `stops`.
+    fn operand(&mut self, stops: &[u8], in_quotes: bool) -> Result<Word> {
+        self.node()?;
+        let start = self.pos;
+        let mut pieces = Vec::new();
+        let mut plain = String::new();
+        loop {
+            let Some(byte) = self.peek() else {
+                return Err(self.error("}"));
+            };
+            match byte {
+                b'}' => break,
+                _ if stops.contains(&byte) => break,
+                b'\'' if !in_quotes => {
+                    flush(&mut plain, &mut pieces);
+                    self.pos += 1;
+                    let from = self.pos;
+                    while self.peek().is_some_and(|b| b != b'\'') {
+                        self.pos += 1;
+                    }
+                    pieces.push(Piece::Quoted(self.text[from..self.pos].to_owned()));
+                    self.expect("'")?;
+                }
+                b'"' => {
+                    flush(&mut plain, &mut pieces);
+                    self.pos += 1;
+                    self.nested(|s| s.double_quoted(&mut pieces))?;
+                }
+                b'\\' => {
+                    flush(&mut plain, &mut pieces);
+                    self.pos += 1;
+                    pieces.push(Piece::Quoted(
+                        self.take_char().map_or_else(String::new, String::from),
+                    ));
+                }
+                b'$' => {
+                    flush(&mut plain, &mut pieces);
+                    match self.nested(|s| s.dollar(in_quotes))? {
+                        Some(piece) => pieces.push(piece),
+                        None => plain.push('$'),
+                    }
+                }
+                b'`' => {
+                    flush(&mut plain, &mut pieces);
+                    pieces.push(self.backticks(in_quotes)?);
+                }
+                _ => plain.extend(self.take_char()),
+            }
+        }
+        flush(&mut plain, &mut pieces);
+        let span = self.span(start);
+        Ok(Word { pieces, span })
+    }
+
+    /// Arithmetic up to `close`, with balanced brackets: what it expands. `None` if the text is
+    /// not closed that way, and then the caller goes back.
+    pub(super) fn arithmetic(&mut self, close: &'static str) -> Result<Option<Word>> {
+        let start = self.pos;
+        let mut pieces = Vec::new();
+        let mut text = String::new();
+        let mut open = 0_u32;
+        loop {
+            if open == 0 && self.eat(close) {
+                quoted(&mut text, &mut pieces);
+                let span = self.span(start);
+                return Ok(Some(Word { pieces, span }));
+            }
+            match self.peek() {
+                None => return Ok(None),
+                Some(b'(' | b'[') => open += 1,
+                Some(b')' | b']') => match open.checked_sub(1) {
+                    Some(fewer) => open = fewer,
+                    None => return Ok(None),
+                },
+                Some(b'\'') if close == "))" => {}
+                _ => {}
+            }
+            self.quoted_part(&mut text, &mut pieces, b"$`\"\\")?;
+        }
+    }
+
+    /// The rest of `@(…)`: its expansions.
+    fn extended_glob(&mut self) -> Result<Word> {
+        let start = self.pos;
+        let mut pieces = Vec::new();
+        let mut text = String::new();
+        let mut open = 1_u32;
+        loop {
+            match self.peek() {
+                None => return Err(self.error(")")),
+                Some(b'(') => open += 1,
+                Some(b')') => open -= 1,
+                _ => {}
+            }
+            if open == 0 {
+                self.pos += 1;
+                quoted(&mut text, &mut pieces);
+                let span = self.span(start);
+                return Ok(Word { pieces, span });
+            }
+            self.quoted_part(&mut text, &mut pieces, b"$`\"\\")?;
+        }
+    }
+}
+
+fn flush(plain: &mut String, pieces: &mut Vec<Piece>) {
+    if !plain.is_empty() {
+        pieces.push(Piece::Plain(std::mem::take(plain)));
+    }
+}
+
+fn quoted(text: &mut String, pieces: &mut Vec<Piece>) {
+    if !text.is_empty() {
+        pieces.push(Piece::Quoted(std::mem::take(text)));
+    }
+}
+
+fn parameter(name: &str, in_quotes: bool) -> Piece {
+    let param = Param {
+        name: name.to_owned(),
+        ..Param::default()
+    };
+    Piece::Param(Box::new(param), in_quotes)
+}
+
+/// Several quoted pieces as one.
+fn join(pieces: Vec<Piece>) -> Piece {
+    let word = Word {
+        pieces,
+        ..Word::default()
+    };
+    let param = Param {
+        // No parameter has an empty name: the default is what stands in the quotes.
+        op: Some(Op::Default),
+        first: word,
+        ..Param::default()
+    };
+    Piece::Param(Box::new(param), true)
+}
