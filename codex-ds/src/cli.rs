@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-use crate::{setup, undo};
+use crate::{setup, trust, undo};
 
 /// Run OpenAI's Codex CLI, safely and lean, on a model that you serve yourself
 #[derive(Debug, Parser)]
@@ -32,10 +32,14 @@ pub struct Cli {
 /// The commands that are ours.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// See everything work on a built-in endpoint, with the real Codex
+    Demo(demo::Args),
     /// Write or refresh the profile
     Setup(Box<setup::Args>),
     /// Remove exactly what set-up wrote
     Undo(undo::Args),
+    /// Let a repository's own Codex configuration count, after showing what it changes
+    Trust(trust::Args),
 }
 
 /// The option that every command about the profile has.

@@ -5,8 +5,12 @@
 //! | [`cli`] | the command line: which words are ours |
 //! | [`setup`] | `codex-ds setup`: inputs → plan → apply, and the receipt |
 //! | [`undo`] | `codex-ds undo`, by the receipt |
+//! | [`launch`] | every other word: becomes Codex, pinned |
+//! | [`trust`] | `codex-ds trust`: which repositories' own configuration counts |
+//! | [`demo`] | `codex-ds demo`: everything once, for real, on a stand-in endpoint |
 //! | [`codex`], [`app_server`] | the installed Codex, and how to ask it |
 //! | [`home`] | the profile's folder |
+//! | [`process`] | child processes with a deadline |
 //! | [`file`] | atomic writes, digests, the lock |
 //! | [`ui`] | the only place that prints |
 //! | [`error`], [`exit`], [`env`] | what users and scripts meet: errors, exit codes, variables |
@@ -19,12 +23,16 @@ use clap::Parser as _;
 pub mod app_server;
 pub mod cli;
 pub mod codex;
+pub mod demo;
 pub mod env;
 pub mod error;
 pub mod exit;
 pub mod file;
 pub mod home;
+pub mod launch;
+pub mod process;
 pub mod setup;
+pub mod trust;
 pub mod ui;
 pub mod undo;
 
@@ -36,9 +44,11 @@ pub fn main() -> ExitCode {
         match cli::Cli::parse().command {
             cli::Command::Setup(args) => setup::run(&args),
             cli::Command::Undo(args) => undo::run(&args),
+            cli::Command::Demo(args) => demo::run(&args),
+            cli::Command::Trust(args) => trust::run(&args),
         }
     } else {
-        Err(error::UserError::not_ready("launching is not built yet").into())
+        launch::run(&args)
     };
     match result {
         Ok(code) => ExitCode::from(code),

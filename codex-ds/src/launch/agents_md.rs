@@ -30,22 +30,33 @@ pub(super) fn text(folder: &Path) -> Option<String> {
     let mut left = LIMIT;
     let mut parts = Vec::new();
     for folder in &folders {
-        let Some(path) = NAMES.iter().map(|name| folder.join(name)).find(|path| path.exists()) else {
+        let Some(path) = NAMES
+            .iter()
+            .map(|name| folder.join(name))
+            .find(|path| path.exists())
+        else {
             continue;
         };
-        let inside = path.canonicalize().is_ok_and(|real| real.starts_with(&root) && real.is_file());
+        let inside = path
+            .canonicalize()
+            .is_ok_and(|real| real.starts_with(&root) && real.is_file());
         if !inside {
             continue;
         }
         let mut bytes = Vec::new();
-        if File::open(&path).and_then(|file| file.take(left).read_to_end(&mut bytes)).is_err() {
+        if File::open(&path)
+            .and_then(|file| file.take(left).read_to_end(&mut bytes))
+            .is_err()
+        {
             continue;
         }
         left -= bytes.len() as u64;
         let text = String::from_utf8_lossy(&bytes);
         // A NUL cannot be in an argument, and other control characters take six bytes there.
-        let text: String =
-            text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect();
+        let text: String = text
+            .chars()
+            .filter(|c| !c.is_control() || matches!(c, '\n' | '\t'))
+            .collect();
         if !text.trim().is_empty() {
             parts.push(format!("# {}\n\n{}", path.display(), text.trim_end()));
         }
@@ -83,7 +94,9 @@ mod tests {
         let text = text.replace(&*root.path().to_string_lossy(), "");
         assert_eq!(
             text,
-            format!("{INTRODUCTION}\n\n# /r/AGENTS.md\n\nroot[2J text\n\n# /r/a/AGENTS.override.md\n\noverride\n")
+            format!(
+                "{INTRODUCTION}\n\n# /r/AGENTS.md\n\nroot[2J text\n\n# /r/a/AGENTS.override.md\n\noverride\n"
+            )
         );
     }
 
@@ -97,7 +110,14 @@ mod tests {
     fn takes_no_more_than_the_limit() {
         let root = tempfile::tempdir().expect("a temporary folder");
         let long = "x".repeat(40_000);
-        write(root.path(), &[(".git/HEAD", ""), ("AGENTS.md", &long), ("a/AGENTS.md", "more")]);
+        write(
+            root.path(),
+            &[
+                (".git/HEAD", ""),
+                ("AGENTS.md", &long),
+                ("a/AGENTS.md", "more"),
+            ],
+        );
         let text = text(&root.path().join("a")).expect("instructions");
         assert_eq!(text.matches('x').count() as u64, LIMIT);
         assert!(!text.contains("more"));
@@ -107,12 +127,23 @@ mod tests {
     #[test]
     fn a_link_out_of_the_repository_is_not_followed() {
         let root = tempfile::tempdir().expect("a temporary folder");
-        write(root.path(), &[("secret", "key"), ("r/.git/HEAD", ""), ("r/CLAUDE.md", "inside")]);
+        write(
+            root.path(),
+            &[
+                ("secret", "key"),
+                ("r/.git/HEAD", ""),
+                ("r/CLAUDE.md", "inside"),
+            ],
+        );
         let link = root.path().join("r/AGENTS.md");
         std::os::unix::fs::symlink(root.path().join("secret"), &link).expect("a link");
         assert_eq!(text(&root.path().join("r")), None);
         std::fs::remove_file(&link).expect("the link");
         std::os::unix::fs::symlink("CLAUDE.md", &link).expect("a link");
-        assert!(text(&root.path().join("r")).expect("instructions").contains("inside"));
+        assert!(
+            text(&root.path().join("r"))
+                .expect("instructions")
+                .contains("inside")
+        );
     }
 }

@@ -8,11 +8,42 @@ use std::ffi::{OsStr, OsString};
 /// Options that take a value, in both versions, short and long. Of commands that no session comes
 /// from, only those are here whose value could be taken for one of the options that count.
 const WITH_VALUE: &[&str] = &[
-    "-C", "-a", "-c", "-i", "-m", "-o", "-p", "-r", "-s", "--add-dir", "--ask-for-approval",
-    "--base", "--branch", "--cd", "--color", "--commit", "--config", "--cyber-access-program",
-    "--disable", "--enable", "--env", "--image", "--listen", "--local-provider", "--message",
-    "--model", "--output-last-message", "--output-schema", "--profile", "--remote",
-    "--remote-auth-token-env", "--rules", "--sandbox", "--thread", "--thread-source", "--title",
+    "-C",
+    "-a",
+    "-c",
+    "-i",
+    "-m",
+    "-o",
+    "-p",
+    "-r",
+    "-s",
+    "--add-dir",
+    "--ask-for-approval",
+    "--base",
+    "--branch",
+    "--cd",
+    "--color",
+    "--commit",
+    "--config",
+    "--cyber-access-program",
+    "--disable",
+    "--enable",
+    "--env",
+    "--image",
+    "--listen",
+    "--local-provider",
+    "--message",
+    "--model",
+    "--output-last-message",
+    "--output-schema",
+    "--profile",
+    "--remote",
+    "--remote-auth-token-env",
+    "--rules",
+    "--sandbox",
+    "--thread",
+    "--thread-source",
+    "--title",
     "--url",
 ];
 
@@ -25,9 +56,26 @@ const OTHER_P: &str = "app-server";
 
 /// Commands that start no session, so that they need no instructions.
 const NO_SESSION: &[&str] = &[
-    "apply", "archive", "cloud", "completion", "debug", "delete", "doctor", "exec-server",
-    "execpolicy", "features", "help", "login", "logout", "mcp", "migrate-nfs-db",
-    "migrate-rollouts", "plugin", "sandbox", "unarchive", "update",
+    "apply",
+    "archive",
+    "cloud",
+    "completion",
+    "debug",
+    "delete",
+    "doctor",
+    "exec-server",
+    "execpolicy",
+    "features",
+    "help",
+    "login",
+    "logout",
+    "mcp",
+    "migrate-nfs-db",
+    "migrate-rollouts",
+    "plugin",
+    "sandbox",
+    "unarchive",
+    "update",
 ];
 
 /// Commands whose session runs in the folder that Codex was started in, whatever the stored one says.
@@ -53,12 +101,19 @@ pub(super) struct Scan {
 impl Scan {
     /// Whether the command starts or continues a session.
     pub(super) fn has_session(&self) -> bool {
-        !self.command.as_deref().is_some_and(|c| NO_SESSION.contains(&c))
+        !self
+            .command
+            .as_deref()
+            .is_some_and(|c| NO_SESSION.contains(&c))
     }
 
     /// Whether the session may move to another folder than the one it is started in.
     pub(super) fn may_go_elsewhere(&self) -> bool {
-        self.has_session() && !self.command.as_deref().is_some_and(|c| HERE_ONLY.contains(&c))
+        self.has_session()
+            && !self
+                .command
+                .as_deref()
+                .is_some_and(|c| HERE_ONLY.contains(&c))
     }
 }
 
@@ -172,7 +227,11 @@ mod tests {
             "-c a=1 -p x exec -o out -C d",
         ] {
             let scan = of(line);
-            assert_eq!((scan.folders, scan.profiles), (vec!["d".into()], vec!["x".into()]), "{line}");
+            assert_eq!(
+                (scan.folders, scan.profiles),
+                (vec!["d".into()], vec!["x".into()]),
+                "{line}"
+            );
         }
     }
 
@@ -222,7 +281,11 @@ mod tests {
             ("-c a=1 mcp list", false, false),
         ] {
             let scan = of(line);
-            assert_eq!((scan.has_session(), scan.may_go_elsewhere()), (session, elsewhere), "{line}");
+            assert_eq!(
+                (scan.has_session(), scan.may_go_elsewhere()),
+                (session, elsewhere),
+                "{line}"
+            );
         }
     }
 

@@ -56,7 +56,10 @@ pub(super) fn read(home: &Path, names: &[String]) -> Result<Profile> {
         let Ok(document) = text.parse::<DocumentMut>() else {
             continue;
         };
-        if let Some(value) = document.get("developer_instructions").and_then(Item::as_str) {
+        if let Some(value) = document
+            .get("developer_instructions")
+            .and_then(Item::as_str)
+        {
             profile.developer_instructions = Some(value.to_owned());
         }
         let projects = document.get("projects").and_then(Item::as_table_like);
@@ -73,7 +76,11 @@ fn existing(home: &Path) -> Result<Vec<String>> {
     let mut names = vec![DEFAULT.to_owned()];
     for entry in fs_err::read_dir(home)? {
         let name = entry?.file_name().to_string_lossy().into_owned();
-        names.extend(name.strip_suffix(SUFFIX).filter(|name| !name.is_empty()).map(str::to_owned));
+        names.extend(
+            name.strip_suffix(SUFFIX)
+                .filter(|name| !name.is_empty())
+                .map(str::to_owned),
+        );
     }
     names[1..].sort();
     Ok(names)
@@ -94,15 +101,24 @@ mod tests {
             "developer_instructions = \"base\"\n[projects.\"/a\"]\ntrust_level = \"trusted\"\n\
              [projects.\"/b\"]\ntrust_level = \"untrusted\"\n[projects]\n\"/c\" = { trust_level = \"trusted\" }\n",
         );
-        write("native.config.toml", "developer_instructions = \"native\"\n");
+        write(
+            "native.config.toml",
+            "developer_instructions = \"native\"\n",
+        );
         write("broken.config.toml", "= no TOML");
         let of = |names: &[&str]| {
-            read(home.path(), &names.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>())
-                .expect("a profile")
+            read(
+                home.path(),
+                &names.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>(),
+            )
+            .expect("a profile")
         };
         assert_eq!(of(&[]).developer_instructions.as_deref(), Some("base"));
         assert_eq!(of(&["default"]), of(&[]));
-        assert_eq!(of(&["native"]).developer_instructions.as_deref(), Some("native"));
+        assert_eq!(
+            of(&["native"]).developer_instructions.as_deref(),
+            Some("native")
+        );
         assert_eq!(of(&["broken"]), of(&[]));
     }
 
@@ -116,7 +132,10 @@ mod tests {
             let error = read(home.path(), &[name.to_owned()]).expect_err("no such profile");
             let (text, code) = crate::error::render(&error);
             assert_eq!(code, crate::exit::USAGE);
-            assert!(text.contains("hint: profiles: default, fast, native\n"), "{text}");
+            assert!(
+                text.contains("hint: profiles: default, fast, native\n"),
+                "{text}"
+            );
         }
     }
 

@@ -38,25 +38,31 @@ impl Folders {
     /// Gives `false` when there is no more room.
     pub(super) fn add(&mut self, folder: &Path, trust: Trust) -> bool {
         let real = folder.canonicalize();
-        [Some(folder), real.as_deref().ok()].into_iter().flatten().all(|path| {
-            let key = path.to_string_lossy().into_owned();
-            if self.by_key.contains_key(&key) {
-                return true;
-            }
-            let bytes = self.bytes + entry(&key, trust).len() + 1;
-            if bytes > LONGEST {
-                return false;
-            }
-            self.bytes = bytes;
-            self.by_key.insert(key, trust);
-            true
-        })
+        [Some(folder), real.as_deref().ok()]
+            .into_iter()
+            .flatten()
+            .all(|path| {
+                let key = path.to_string_lossy().into_owned();
+                if self.by_key.contains_key(&key) {
+                    return true;
+                }
+                let bytes = self.bytes + entry(&key, trust).len() + 1;
+                if bytes > LONGEST {
+                    return false;
+                }
+                self.bytes = bytes;
+                self.by_key.insert(key, trust);
+                true
+            })
     }
 
     /// The value of `projects`.
     fn value(&self) -> String {
-        let entries: Vec<String> =
-            self.by_key.iter().map(|(key, trust)| entry(key, *trust)).collect();
+        let entries: Vec<String> = self
+            .by_key
+            .iter()
+            .map(|(key, trust)| entry(key, *trust))
+            .collect();
         format!("{{{}}}", entries.join(","))
     }
 }
@@ -75,13 +81,20 @@ pub(super) fn arguments(folders: &Folders, developer_instructions: Option<&str>)
         "features.unified_exec_tty=false".to_owned(),
         format!("projects={}", folders.value()),
     ];
-    values.extend(developer_instructions.map(|text| format!("developer_instructions={}", quoted(text))));
-    values.into_iter().flat_map(|value| ["-c".into(), value.into()]).collect()
+    values.extend(
+        developer_instructions.map(|text| format!("developer_instructions={}", quoted(text))),
+    );
+    values
+        .into_iter()
+        .flat_map(|value| ["-c".into(), value.into()])
+        .collect()
 }
 
 /// A TOML basic string on one line. JSON's escapes are TOML's too; DEL alone JSON leaves as it is.
 fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007F")
+    serde_json::Value::from(text)
+        .to_string()
+        .replace('\u{7f}', "\\u007F")
 }
 
 #[cfg(test)]
@@ -114,7 +127,9 @@ mod tests {
     fn stays_below_what_one_argument_may_have() {
         let mut folders = Folders::default();
         let fits = (0..10_000)
-            .take_while(|n| folders.add(Path::new(&format!("/no/such/folder/{n}")), Trust::Untrusted))
+            .take_while(|n| {
+                folders.add(Path::new(&format!("/no/such/folder/{n}")), Trust::Untrusted)
+            })
             .count();
         assert!(fits > 1000 && fits < 10_000, "{fits}");
         assert!(folders.value().len() <= LONGEST + 2);

@@ -49,7 +49,9 @@ impl Launch {
     #[must_use]
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
-        command.args(&self.args).envs(self.env.iter().map(|(name, value)| (name, value)));
+        command
+            .args(&self.args)
+            .envs(self.env.iter().map(|(name, value)| (name, value)));
         command
     }
 }
@@ -58,24 +60,72 @@ impl Launch {
 /// Measured behind the pins, on Codex 0.163.0 and 0.171.0.
 const WEAKENING: &[(&str, Option<&str>, &str)] = &[
     ("--disable", Some("hooks"), "turns the guard off"),
-    ("--enable", Some("unified_exec_tty"), "lets the model type into a running terminal, which the guard does not see"),
-    ("--ignore-user-config", None, "drops the whole profile: no guard, and Codex's own model and endpoint"),
-    ("--ignore-rules", None, "drops the profile's command rules; the guard stays on"),
-    ("--dangerously-bypass-approvals-and-sandbox", None, "drops the sandbox and every question; the guard stays on"),
-    ("--yolo", None, "drops the sandbox and every question; the guard stays on"),
-    ("--dangerously-bypass-hook-trust", None, "runs hooks that nobody has reviewed"),
-    ("--sandbox", Some("danger-full-access"), "drops the sandbox; the guard stays on"),
-    ("-s", Some("danger-full-access"), "drops the sandbox; the guard stays on"),
-    ("--oss", None, "uses a provider of Codex's own instead of the profile's endpoint"),
-    ("--remote", None, "runs the session in another server, which has neither this profile nor its pins"),
+    (
+        "--enable",
+        Some("unified_exec_tty"),
+        "lets the model type into a running terminal, which the guard does not see",
+    ),
+    (
+        "--ignore-user-config",
+        None,
+        "drops the whole profile: no guard, and Codex's own model and endpoint",
+    ),
+    (
+        "--ignore-rules",
+        None,
+        "drops the profile's command rules; the guard stays on",
+    ),
+    (
+        "--dangerously-bypass-approvals-and-sandbox",
+        None,
+        "drops the sandbox and every question; the guard stays on",
+    ),
+    (
+        "--yolo",
+        None,
+        "drops the sandbox and every question; the guard stays on",
+    ),
+    (
+        "--dangerously-bypass-hook-trust",
+        None,
+        "runs hooks that nobody has reviewed",
+    ),
+    (
+        "--sandbox",
+        Some("danger-full-access"),
+        "drops the sandbox; the guard stays on",
+    ),
+    (
+        "-s",
+        Some("danger-full-access"),
+        "drops the sandbox; the guard stays on",
+    ),
+    (
+        "--oss",
+        None,
+        "uses a provider of Codex's own instead of the profile's endpoint",
+    ),
+    (
+        "--remote",
+        None,
+        "runs the session in another server, which has neither this profile nor its pins",
+    ),
     ("--trust", None, "trusts nothing here: use codex-ds trust"),
 ];
 
 /// The same for `-c KEY=VALUE`: key, value that is harmless, what any other does.
 const WEAKENING_OVERRIDES: &[(&str, Option<&str>, &str)] = &[
     ("features.hooks", Some("true"), "turns the guard off"),
-    ("features.unified_exec_tty", Some("false"), "lets the model type into a running terminal, which the guard does not see"),
-    ("features", None, "replaces the pins on features; the guard may be off"),
+    (
+        "features.unified_exec_tty",
+        Some("false"),
+        "lets the model type into a running terminal, which the guard does not see",
+    ),
+    (
+        "features",
+        None,
+        "replaces the pins on features; the guard may be off",
+    ),
     ("hooks", None, "changes the hooks; the guard may be off"),
 ];
 
@@ -95,8 +145,11 @@ pub fn plan(inputs: &Inputs<'_>) -> Result<Launch> {
     };
     let scan = args::scan(args);
     refuse_projects(&scan)?;
-    let names: Vec<String> =
-        scan.profiles.iter().map(|name| name.to_string_lossy().into_owned()).collect();
+    let names: Vec<String> = scan
+        .profiles
+        .iter()
+        .map(|name| name.to_string_lossy().into_owned())
+        .collect();
     let profile = config::read(inputs.home, &names)?;
     let program = program::find(inputs.home, inputs.path, inputs.ourselves)?;
 
@@ -109,7 +162,13 @@ pub fn plan(inputs: &Inputs<'_>) -> Result<Launch> {
     let mut trusted = false;
     for start in starts.iter().rev() {
         let verdict = judge(start, inputs.trusted);
-        warnings.extend(verdict.warnings.iter().filter(|_| scan.has_session()).cloned());
+        warnings.extend(
+            verdict
+                .warnings
+                .iter()
+                .filter(|_| scan.has_session())
+                .cloned(),
+        );
         // Where the session is: the last `-C`, else the working folder.
         if start == &starts[starts.len() - 1] {
             trusted = verdict.working == Trust::Trusted;
@@ -121,11 +180,14 @@ pub fn plan(inputs: &Inputs<'_>) -> Result<Launch> {
     }
     if !complete {
         warnings.push(
-            "too many folders to pin them all: do not resume a session of another repository".into(),
+            "too many folders to pin them all: do not resume a session of another repository"
+                .into(),
         );
     }
     if scan.options.iter().any(|(name, _)| name == "--worktree") && !trusted {
-        warnings.push("--worktree: Codex makes none of an untrusted repository; see codex-ds trust".into());
+        warnings.push(
+            "--worktree: Codex makes none of an untrusted repository; see codex-ds trust".into(),
+        );
     }
 
     let session = &starts[starts.len() - 1];
@@ -165,10 +227,16 @@ impl Judged {
     /// Pins every folder above `start` too: a profile can name other markers of a project's root
     /// than `.git`.
     fn add_to(&self, folders: &mut Folders, start: &Path) -> bool {
-        let mut room = self.trusted.iter().all(|folder| folders.add(folder, Trust::Trusted));
+        let mut room = self
+            .trusted
+            .iter()
+            .all(|folder| folders.add(folder, Trust::Trusted));
         room &= folders.add(start, self.working);
         let real = start.canonicalize().ok();
-        for folder in start.ancestors().chain(real.iter().flat_map(|real| real.ancestors())) {
+        for folder in start
+            .ancestors()
+            .chain(real.iter().flat_map(|real| real.ancestors()))
+        {
             room &= folders.add(folder, Trust::Untrusted);
         }
         room
@@ -177,7 +245,11 @@ impl Judged {
 
 fn judge(start: &Path, list: &TrustList) -> Judged {
     let start = start.canonicalize().unwrap_or_else(|_| start.to_path_buf());
-    let mut judged = Judged { trusted: Vec::new(), working: Trust::Untrusted, warnings: Vec::new() };
+    let mut judged = Judged {
+        trusted: Vec::new(),
+        working: Trust::Untrusted,
+        warnings: Vec::new(),
+    };
     let layers = project::layers(&start);
     for layer in &layers {
         match list.standing(layer) {
@@ -218,15 +290,21 @@ fn weakened(scan: &Scan) -> Vec<String> {
         }
     }
     for (key, value) in scan.overrides.iter().filter_map(|text| key_and_value(text)) {
-        let found = WEAKENING_OVERRIDES.iter().find(|(prefix, harmless, _)| match harmless {
-            Some(harmless) => key == *prefix && value != *harmless,
-            None => key == *prefix || (*prefix == "hooks" && key.starts_with("hooks.")),
-        });
+        let found = WEAKENING_OVERRIDES
+            .iter()
+            .find(|(prefix, harmless, _)| match harmless {
+                Some(harmless) => key == *prefix && value != *harmless,
+                None => key == *prefix || (*prefix == "hooks" && key.starts_with("hooks.")),
+            });
         if let Some((_, _, effect)) = found {
             warnings.push(format!("-c {key} {effect}"));
         }
     }
-    if let Some(command) = scan.command.as_deref().filter(|command| SERVERS.contains(command)) {
+    if let Some(command) = scan
+        .command
+        .as_deref()
+        .filter(|command| SERVERS.contains(command))
+    {
         warnings.push(format!(
             "{command}: a folder that a client opens is trusted by Codex itself, with all that its \
              .codex starts; only this folder is pinned"

@@ -51,10 +51,16 @@ pub(super) fn find(home: &Path, path: Option<&OsStr>, ourselves: Option<&Path>) 
         .flatten()
         .find(|found| ourselves.is_none() || found.canonicalize().ok() != ourselves);
     on_path
-        .or_else(|| recorded.map(|codex| codex.path).filter(|path| path.is_file()))
+        .or_else(|| {
+            recorded
+                .map(|codex| codex.path)
+                .filter(|path| path.is_file())
+        })
         .ok_or_else(|| {
             UserError::not_ready("there is no codex on PATH")
-                .hint(format!("install it: npm install --global @openai/codex@{NEWEST}"))
+                .hint(format!(
+                    "install it: npm install --global @openai/codex@{NEWEST}"
+                ))
                 .hint("or name it: codex-ds setup --codex PATH")
                 .into()
         })
@@ -81,7 +87,8 @@ mod tests {
         std::os::unix::fs::symlink(at("ours/codex-ds"), at("ours/codex")).expect("a link");
         let path = std::env::join_paths([at("ours"), at("bin")]).expect("a PATH");
         let receipt = |pinned: bool, file: &str| {
-            let json = serde_json::json!({"codex": {"path": at(file), "pinned": pinned}, "more": 1});
+            let json =
+                serde_json::json!({"codex": {"path": at(file), "pinned": pinned}, "more": 1});
             std::fs::write(at("receipt.json"), json.to_string()).expect("a file");
         };
         let find = |path: Option<&OsStr>| find(root.path(), path, Some(&at("ours/codex-ds")));
@@ -89,7 +96,10 @@ mod tests {
         assert_eq!(find(Some(&path)).expect("on PATH"), at("bin/codex"));
         receipt(false, "recorded/codex");
         assert_eq!(find(Some(&path)).expect("on PATH"), at("bin/codex"));
-        assert_eq!(find(Some(OsStr::new(""))).expect("recorded"), at("recorded/codex"));
+        assert_eq!(
+            find(Some(OsStr::new(""))).expect("recorded"),
+            at("recorded/codex")
+        );
         receipt(true, "recorded/codex");
         assert_eq!(find(Some(&path)).expect("named"), at("recorded/codex"));
         receipt(true, "gone/codex");

@@ -13,8 +13,11 @@ pub(crate) fn folders(folder: &Path) -> Vec<PathBuf> {
         .ancestors()
         .position(|ancestor| ancestor.join(".git").symlink_metadata().is_ok())
         .unwrap_or(0);
-    let mut folders: Vec<PathBuf> =
-        folder.ancestors().take(depth + 1).map(Path::to_path_buf).collect();
+    let mut folders: Vec<PathBuf> = folder
+        .ancestors()
+        .take(depth + 1)
+        .map(Path::to_path_buf)
+        .collect();
     folders.reverse();
     folders
 }
@@ -33,7 +36,15 @@ mod tests {
 
     fn tree() -> tempfile::TempDir {
         let root = tempfile::tempdir().expect("a temporary folder");
-        for folder in ["r/.git", "r/a/.codex", "r/a/b", "r/.codex", "r/a/inner", "plain/.codex", "plain/x"] {
+        for folder in [
+            "r/.git",
+            "r/a/.codex",
+            "r/a/b",
+            "r/.codex",
+            "r/a/inner",
+            "plain/.codex",
+            "plain/x",
+        ] {
             std::fs::create_dir_all(root.path().join(folder)).expect("a folder");
         }
         std::fs::write(root.path().join("r/a/inner/.git"), "gitdir: elsewhere\n").expect("a file");

@@ -33,7 +33,10 @@ fn collect(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
         }
         if depth > 0 {
             collect(&path, depth - 1, found);
-        } else if path.extension().is_some_and(|extension| extension == "jsonl") {
+        } else if path
+            .extension()
+            .is_some_and(|extension| extension == "jsonl")
+        {
             found.push(path);
         }
     }
@@ -41,7 +44,11 @@ fn collect(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
 
 fn folder_of(file: &Path) -> Option<PathBuf> {
     let mut head = Vec::new();
-    File::open(file).ok()?.take(HEAD).read_to_end(&mut head).ok()?;
+    File::open(file)
+        .ok()?
+        .take(HEAD)
+        .read_to_end(&mut head)
+        .ok()?;
     let key = b"\"cwd\":";
     let at = head.windows(key.len()).position(|window| window == key)? + key.len();
     let folder = serde_json::Deserializer::from_slice(&head[at..])
@@ -60,7 +67,8 @@ mod tests {
         let home = tempfile::tempdir().expect("a temporary folder");
         let day = home.path().join("sessions/2026/11/30");
         std::fs::create_dir_all(&day).expect("a folder");
-        let line = |cwd: &str| format!(r#"{{"type":"session_meta","payload":{{"id":"x","cwd":{cwd},"a":"#);
+        let line =
+            |cwd: &str| format!(r#"{{"type":"session_meta","payload":{{"id":"x","cwd":{cwd},"a":"#);
         for (name, text) in [
             ("rollout-1.jsonl", line(r#""/work/a \"b\"""#)),
             ("rollout-2.jsonl", line(r#""relative""#)),
@@ -71,7 +79,10 @@ mod tests {
         ] {
             std::fs::write(day.join(name), text).expect("a file");
         }
-        assert_eq!(folders(home.path()), [PathBuf::from("/work/a \"b\""), PathBuf::from("/work/c")]);
+        assert_eq!(
+            folders(home.path()),
+            [PathBuf::from("/work/a \"b\""), PathBuf::from("/work/c")]
+        );
         assert_eq!(folders(&home.path().join("none")), Vec::<PathBuf>::new());
     }
 }
