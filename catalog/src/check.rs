@@ -209,14 +209,27 @@ fn rules(model: &Map<String, Value>, pointer: &str, problems: &mut Problems) {
             "some text",
         );
     }
+    // Levels that are faulty themselves are named already.
+    let faulty = format!("{}/", place("supported_reasoning_levels"));
+    let levels_hold = model
+        .get("supported_reasoning_levels")
+        .is_some_and(Value::is_array)
+        && !problems
+            .0
+            .iter()
+            .any(|problem| problem.pointer.starts_with(&faulty));
     if let Some(level) = text("default_reasoning_level")
+        && levels_hold
         && !efforts(model).any(|effort| effort == level)
     {
         let known: Vec<_> = efforts(model).collect();
         problems.silent(
             &place("default_reasoning_level"),
             found("default_reasoning_level"),
-            format!("one of supported_reasoning_levels: {}", known.join(", ")),
+            format!(
+                "one of supported_reasoning_levels ({}) or null",
+                known.join(", ")
+            ),
         );
     }
     let tokens = |name: &str| model.get(name).and_then(Value::as_i64);

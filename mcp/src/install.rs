@@ -27,10 +27,13 @@ const OLDEST_PYTHON: (u32, u32) = (3, 10);
 #[derive(Debug, thiserror::Error)]
 pub enum InstallError {
     /// No Python.
-    #[error("there is no python3 on PATH")]
-    NoPython,
+    #[error("there is no {}", python.display())]
+    NoPython {
+        /// The program looked for, on PATH if it is a bare name.
+        python: PathBuf,
+    },
     /// A Python that the servers do not run on.
-    #[error("python3 on PATH is {found}; the MCP servers need {}.{} or newer", OLDEST_PYTHON.0, OLDEST_PYTHON.1)]
+    #[error("python3 is {found}; the MCP servers need {}.{} or newer", OLDEST_PYTHON.0, OLDEST_PYTHON.1)]
     OldPython {
         /// Its version.
         found: String,
@@ -77,7 +80,7 @@ impl InstallError {
     #[must_use]
     pub fn remedy(&self) -> &'static str {
         match self {
-            InstallError::NoPython | InstallError::OldPython { .. } => {
+            InstallError::NoPython { .. } | InstallError::OldPython { .. } => {
                 "install Python 3.10 or newer, or uv (its uvx brings its own), or set up with `--mcp none`"
             }
             InstallError::NoEnsurepip => {
@@ -107,6 +110,19 @@ impl InstallError {
 pub async fn install(
     dir: &Path,
     servers: &[&Server],
+    progress: impl FnMut(&str),
+) -> Result<Installed, InstallError> {
+    install_with(Path::new("python3"), dir, servers, progress).await
+}
+
+/// [`install`] with another Python than the `python3` on PATH.
+///
+/// # Errors
+/// See [`InstallError`].
+pub async fn install_with(
+    python: &Path,
+    dir: &Path,
+    servers: &[&Server],
     mut progress: impl FnMut(&str),
 ) -> Result<Installed, InstallError> {
     let executables: Vec<PathBuf> = servers
@@ -122,12 +138,12 @@ pub async fn install(
             executables,
         });
     }
-    check_python(&mut progress).await?;
+    check_python(python, &mut progress).await?;
     progress(&format!(
         "making a virtual environment in {}",
         dir.display()
     ));
-    let mut venv = tokio::process::Command::new("python3");
+    let mut venv = tokio::process::Command::new(python);
     venv.args(["-m", "venv"]);
     // What is left of an environment whose Python has gone cannot be built upon. One that works is
     // not cleared: the new packages may be out of reach.
@@ -192,14 +208,20 @@ async fn probe(dir: &Path, servers: &[&Server]) -> Option<Vec<String>> {
     Some(found)
 }
 
-async fn check_python(progress: &mut impl FnMut(&str)) -> Result<(), InstallError> {
+async fn check_python(python: &Path, progress: &mut impl FnMut(&str)) -> Result<(), InstallError> {
     let mut version = String::new();
-    let mut python = tokio::process::Command::new("python3");
-    python.args(["-c", "import sys; print(*sys.version_info[:3], sep='.')"]);
-    run("python3", &mut python, &mut |line| {
+    let mut ask = tokio::process::Command::new(python);
+    ask.args(["-c", "import sys; print(*sys.version_info[:3], sep='.')"]);
+    run("python3", &mut ask, &mut |line| {
         line.clone_into(&mut version);
     })
-    .await?;
+    .await
+    .map_err(|error| match error {
+        InstallError::Io { program, source } if source.kind() == io::ErrorKind::NotFound => {
+            InstallError::NoPython { python: program }
+        }
+        other => other,
+    })?;
     progress(&format!("found Python {version}"));
     let mut parts = version
         .split('.')
@@ -225,38 +247,31 @@ async fn run(
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    let mut group = Group::spawn(command).map_err(|source| match source.kind() {
-        io::ErrorKind::NotFound if program == Path::new("python3") => InstallError::NoPython,
-        _ => InstallError::Io {
-            program: program.clone(),
-            source,
-        },
-    })?;
+    let failed = |source| InstallError::Io {
+        program: program.clone(),
+        source,
+    };
+    let mut group = Group::spawn(command).map_err(failed)?;
     let errors = Tail::of(piped(&mut group.child.stderr));
     let printed = lines(piped(&mut group.child.stdout), progress).await;
     // Its output has ended, so it is about to go, or has closed its output and works on.
-    let status = group
-        .stop(Duration::from_secs(600))
-        .await
-        .map_err(|source| InstallError::Io { program, source })?;
+    let status = group.stop(Duration::from_secs(600)).await.map_err(failed)?;
     if status.success() {
         return Ok(());
     }
     // venv explains a missing ensurepip on its standard output, pip its failures on the other.
     let output = [printed, errors.text().await].join("\n").trim().to_owned();
-    Err(
-        if output.contains("ensurepip is not") || output.contains("No module named ensurepip") {
-            InstallError::NoEnsurepip
-        } else if network::unreached(&output) {
-            InstallError::Network { output }
-        } else {
-            InstallError::Failed {
-                step,
-                status,
-                output,
-            }
-        },
-    )
+    if output.contains("ensurepip is not") || output.contains("No module named ensurepip") {
+        return Err(InstallError::NoEnsurepip);
+    }
+    if network::unreached(&output) {
+        return Err(InstallError::Network { output });
+    }
+    Err(InstallError::Failed {
+        step,
+        status,
+        output,
+    })
 }
 
 /// How many lines of standard output an error repeats.

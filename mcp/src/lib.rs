@@ -20,6 +20,6 @@ mod process;
 pub mod servers;
 
 pub use handshake::{Handshake, McpError, ServerInfo, Step, Tool, handshake};
-pub use install::{InstallError, Installed, install};
+pub use install::{InstallError, Installed, install, install_with};
 pub use launch::{Command, Launcher, command};
 pub use servers::{ListError, SERVERS, Server, parse_list, server};
