@@ -180,9 +180,9 @@ impl McpError {
             }
             McpError::NotStarted { .. } => "make the file executable, or run set-up again",
             McpError::Network { .. } => {
-                "connect once so that uvx can fill its cache, or run set-up without uvx on PATH: \
-                 it then installs the servers into the profile. Codex passes no proxy variables on: \
-                 set them in the server's env"
+                "uvx asks the package index at every start: install python3 (3.10 or newer, with venv) and \
+                 run set-up again, which then installs the server into the profile. Codex passes no \
+                 proxy variables on: set them in the server's env"
             }
             McpError::TimedOut { .. } => {
                 "start it by hand to see what it waits for; on a slow network raise startup_timeout_sec"

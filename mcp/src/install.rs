@@ -1,5 +1,6 @@
 //! The servers in a folder of their own: a Python virtual environment with the pinned packages.
 
+use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
@@ -65,6 +66,14 @@ pub enum InstallError {
         /// The program that it should have brought.
         path: PathBuf,
     },
+    /// The folder could not be made or locked.
+    #[error("cannot use the folder {}", dir.display())]
+    Folder {
+        /// The folder.
+        dir: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// A program could not be run.
     #[error("cannot run {}", program.display())]
     Io {
@@ -90,6 +99,7 @@ impl InstallError {
                 "connect once and run set-up again, or set up with `--mcp none`; behind a proxy set HTTPS_PROXY, \
                  with a mirror PIP_INDEX_URL"
             }
+            InstallError::Folder { .. } => "make the folder writable, or set up with `--mcp none`",
             InstallError::Failed { .. }
             | InstallError::NoExecutable { .. }
             | InstallError::Io { .. } => {
@@ -129,16 +139,25 @@ pub async fn install_with(
         .iter()
         .map(|server| executable(dir, server))
         .collect();
-    let found = probe(dir, servers).await;
-    if found == Some(servers.iter().map(|server| server.pinned()).collect())
-        && executables.iter().all(|path| path.is_file())
-    {
+    let wanted: Vec<String> = servers.iter().map(|server| server.pinned()).collect();
+    let complete = |found: &Option<Vec<String>>| {
+        found.as_ref() == Some(&wanted) && executables.iter().all(|path| path.is_file())
+    };
+    if complete(&probe(dir, servers).await) {
         return Ok(Installed {
             changed: false,
             executables,
         });
     }
     check_python(python, &mut progress).await?;
+    let _lock = lock(dir, &mut progress).await?;
+    let found = probe(dir, servers).await;
+    if complete(&found) {
+        return Ok(Installed {
+            changed: false,
+            executables,
+        });
+    }
     progress(&format!(
         "making a virtual environment in {}",
         dir.display()
@@ -162,7 +181,7 @@ pub async fn install_with(
         "--progress-bar",
         "off",
     ])
-    .args(servers.iter().map(|server| server.pinned()));
+    .args(&wanted);
     run("pip install", &mut pip, &mut progress).await?;
     for (server, path) in servers.iter().zip(&executables) {
         if !path.is_file() {
@@ -180,6 +199,34 @@ pub async fn install_with(
 
 fn executable(dir: &Path, server: &Server) -> PathBuf {
     dir.join("bin").join(server.executable)
+}
+
+/// How often the lock is tried. Waiting for it in the kernel could not be given up.
+const RETRY: Duration = Duration::from_millis(200);
+
+/// Makes the folder and locks it: two installations at once would remove each other's files. The
+/// lock goes with the file.
+async fn lock(dir: &Path, progress: &mut impl FnMut(&str)) -> Result<File, InstallError> {
+    let failed = |source| InstallError::Folder {
+        dir: dir.to_owned(),
+        source,
+    };
+    std::fs::create_dir_all(dir).map_err(failed)?;
+    let folder = File::open(dir).map_err(failed)?;
+    let mut told = false;
+    loop {
+        match folder.try_lock() {
+            Ok(()) => return Ok(folder),
+            Err(TryLockError::Error(source)) => return Err(failed(source)),
+            Err(TryLockError::WouldBlock) => {
+                if !told {
+                    progress("waiting for another installation to end");
+                    told = true;
+                }
+                tokio::time::sleep(RETRY).await;
+            }
+        }
+    }
 }
 
 /// Prints, for each package named, what is installed of it.

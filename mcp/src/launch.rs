@@ -1,28 +1,18 @@
 //! What starts a server: values only. Whoever writes Codex's configuration turns them into TOML.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::servers::Server;
 
 /// Where a server's program comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Launcher {
-    /// `uvx`, which downloads the pinned package on its first start and keeps it in its cache. Give
-    /// an absolute path: Codex looks a bare name up in a PATH that a repository may have changed.
-    Uvx(PathBuf),
-    /// A folder that [`crate::install()`] filled: needs neither `uvx` nor a network.
+    /// A folder that [`crate::install()`] filled: starts without a network. The better choice.
     Venv(PathBuf),
-}
-
-impl Launcher {
-    /// The default for a profile: `uvx` where there is one, else the folder `mcp` of its home.
-    #[must_use]
-    pub fn preferred(uvx: Option<&Path>, home: &Path) -> Self {
-        match uvx {
-            Some(program) => Launcher::Uvx(program.to_owned()),
-            None => Launcher::Venv(home.join("mcp")),
-        }
-    }
+    /// `uvx`, for a machine without a Python of its own. It asks the package index at every start
+    /// and fails without a network, the package in its cache or not (uv 0.13.9, seen). Give an
+    /// absolute path: Codex looks a bare name up in a PATH that a repository may have changed.
+    Uvx(PathBuf),
 }
 
 /// A program to start.
@@ -97,23 +87,21 @@ pub fn command(server: &Server, launcher: &Launcher) -> Command {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
     use crate::servers::server;
 
     #[test]
     fn both_ways_of_starting() {
         let fetch = server("fetch").expect("in the table");
-        let home = Path::new("/home/me/.codex-ds");
-        let uvx = command(
-            fetch,
-            &Launcher::preferred(Some(Path::new("/opt/bin/uvx")), home),
-        );
+        let uvx = command(fetch, &Launcher::Uvx("/opt/bin/uvx".into()));
         assert_eq!(uvx.program, Path::new("/opt/bin/uvx"));
         assert_eq!(
             uvx.args,
             ["--from", "mcp-server-fetch==2026.10.24", "mcp-server-fetch"]
         );
-        let venv = command(fetch, &Launcher::preferred(None, home));
+        let venv = command(fetch, &Launcher::Venv("/home/me/.codex-ds/mcp".into()));
         assert_eq!(
             venv.program,
             Path::new("/home/me/.codex-ds/mcp/bin/mcp-server-fetch")

@@ -150,3 +150,35 @@ async fn an_environment_whose_python_has_gone_is_made_anew() {
     let calls = fs_err::read_to_string(dir.path().join("calls")).unwrap();
     assert_eq!(calls, format!("-m venv --clear {}\n", target.display()));
 }
+
+#[tokio::test]
+async fn a_second_installation_waits_for_the_first() {
+    let dir = tempfile::tempdir().unwrap();
+    let target = dir.path().join("mcp");
+    fs_err::create_dir(&target).unwrap();
+    let mut first = Some(std::fs::File::open(&target).unwrap());
+    first.as_ref().unwrap().lock().unwrap();
+    let python = fake_python(dir.path(), "3.11.2", "", "exit 0");
+    let mut told = Vec::new();
+    let result = install_with(&python, &target, &all(), |line| {
+        told.push(line.to_owned());
+        if line.starts_with("waiting") {
+            assert!(
+                !dir.path().join("calls").exists(),
+                "it went on before it had the lock"
+            );
+            first = None;
+        }
+    })
+    .await;
+    assert!(
+        matches!(result, Err(InstallError::NoExecutable { .. })),
+        "{result:?}"
+    );
+    assert!(
+        told.iter()
+            .any(|line| line == "waiting for another installation to end"),
+        "{told:?}"
+    );
+    assert!(dir.path().join("calls").exists());
+}
