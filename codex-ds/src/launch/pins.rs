@@ -34,26 +34,20 @@ pub(super) struct Folders {
 }
 
 impl Folders {
-    /// Adds a folder, under the path as spelled and under the real one. What was added first stays.
-    /// Gives `false` when there is no more room.
+    /// Adds a folder under this spelling of its path. What was added first stays. Gives `false` when
+    /// there is no more room.
     pub(super) fn add(&mut self, folder: &Path, trust: Trust) -> bool {
-        let real = folder.canonicalize();
-        [Some(folder), real.as_deref().ok()]
-            .into_iter()
-            .flatten()
-            .all(|path| {
-                let key = path.to_string_lossy().into_owned();
-                if self.by_key.contains_key(&key) {
-                    return true;
-                }
-                let bytes = self.bytes + entry(&key, trust).len() + 1;
-                if bytes > LONGEST {
-                    return false;
-                }
-                self.bytes = bytes;
-                self.by_key.insert(key, trust);
-                true
-            })
+        let key = folder.to_string_lossy();
+        if self.by_key.contains_key(&*key) {
+            return true;
+        }
+        let bytes = self.bytes + entry(&key, trust).len() + 1;
+        if bytes > LONGEST {
+            return false;
+        }
+        self.bytes = bytes;
+        self.by_key.insert(key.into_owned(), trust);
+        true
     }
 
     /// The value of `projects`.

@@ -154,27 +154,14 @@ pub fn plan(inputs: &Inputs<'_>) -> Result<Launch> {
     let program = program::find(inputs.home, inputs.path, inputs.ourselves)?;
 
     let mut warnings = weakened(&scan);
-    let starts: Vec<PathBuf> = std::iter::once(inputs.cwd.to_path_buf())
-        .chain(scan.folders.iter().map(|folder| inputs.cwd.join(folder)))
-        .collect();
     let mut folders = Folders::default();
-    let mut complete = true;
-    let mut trusted = false;
-    for start in starts.iter().rev() {
-        let verdict = judge(start, inputs.trusted);
-        warnings.extend(
-            verdict
-                .warnings
-                .iter()
-                .filter(|_| scan.has_session())
-                .cloned(),
-        );
-        // Where the session is: the last `-C`, else the working folder.
-        if start == &starts[starts.len() - 1] {
-            trusted = verdict.working == Trust::Trusted;
-        }
-        complete &= verdict.add_to(&mut folders, start);
-    }
+    let spelled = match scan.folders.last() {
+        Some(folder) => inputs.cwd.join(folder),
+        None => inputs.cwd.to_path_buf(),
+    };
+    let session = judge(&spelled, inputs.trusted);
+    let trusted = session.working == Trust::Trusted;
+    let mut complete = session.add_to(&mut folders, &spelled);
     for other in others(inputs, &scan, &profile) {
         complete &= judge(&other, inputs.trusted).add_to(&mut folders, &other);
     }
@@ -184,15 +171,17 @@ pub fn plan(inputs: &Inputs<'_>) -> Result<Launch> {
                 .into(),
         );
     }
+    if scan.has_session() {
+        warnings.extend_from_slice(&session.warnings);
+    }
     if scan.options.iter().any(|(name, _)| name == "--worktree") && !trusted {
         warnings.push(
             "--worktree: Codex makes none of an untrusted repository; see codex-ds trust".into(),
         );
     }
 
-    let session = &starts[starts.len() - 1];
     let instructions = (scan.has_session() && !trusted)
-        .then(|| agents_md::text(session))
+        .then(|| agents_md::text(&session.real))
         .flatten()
         .map(|text| match &profile.developer_instructions {
             Some(own) => format!("{}\n\n{text}", own.trim_end()),
@@ -214,43 +203,55 @@ pub fn plan(inputs: &Inputs<'_>) -> Result<Launch> {
     })
 }
 
-/// What is pinned for one start folder.
+/// What is pinned for a folder that a session can be in.
 struct Judged {
-    /// The folders with a `.codex` that the user trusts.
+    /// The folder's real path.
+    real: PathBuf,
+    /// The folders with a `.codex` that the user trusts, from the project's root down to it.
     trusted: Vec<PathBuf>,
-    /// The start folder itself, where it has no `.codex`: trusted if all above it that have one are.
+    /// The folder itself: trusted if every `.codex` from the root down to it is.
     working: Trust,
     warnings: Vec<String>,
 }
 
 impl Judged {
-    /// Pins every folder above `start` too: a profile can name other markers of a project's root
-    /// than `.git`.
-    fn add_to(&self, folders: &mut Folders, start: &Path) -> bool {
-        let mut room = self
-            .trusted
-            .iter()
-            .all(|folder| folders.add(folder, Trust::Trusted));
-        room &= folders.add(start, self.working);
-        let real = start.canonicalize().ok();
-        for folder in start
-            .ancestors()
-            .chain(real.iter().flat_map(|real| real.ancestors()))
-        {
+    /// Pins the folder, and every folder above it: a profile can name other markers of a project's
+    /// root than `.git`. `spelled` is its path as the user wrote it.
+    fn add_to(&self, folders: &mut Folders, spelled: &Path) -> bool {
+        let mut room = true;
+        for folder in &self.trusted {
+            room &= folders.add(folder, Trust::Trusted);
+        }
+        room &= folders.add(&self.real, self.working);
+        for folder in self.real.ancestors() {
             room &= folders.add(folder, Trust::Untrusted);
+        }
+        if spelled != self.real {
+            // Codex takes the real path of each of these first.
+            room &= folders.add(spelled, self.working);
+            for folder in spelled.ancestors() {
+                let real = folder.canonicalize();
+                room &= folders.add(folder, Trust::Untrusted);
+                if let Ok(real) = real {
+                    room &= folders.add(&real, Trust::Untrusted);
+                }
+            }
         }
         room
     }
 }
 
-fn judge(start: &Path, list: &TrustList) -> Judged {
-    let start = start.canonicalize().unwrap_or_else(|_| start.to_path_buf());
+fn judge(folder: &Path, list: &TrustList) -> Judged {
+    let real = folder
+        .canonicalize()
+        .unwrap_or_else(|_| folder.to_path_buf());
     let mut judged = Judged {
         trusted: Vec::new(),
         working: Trust::Untrusted,
         warnings: Vec::new(),
+        real,
     };
-    let layers = project::layers(&start);
+    let layers = project::layers(&judged.real);
     for layer in &layers {
         match list.standing(layer) {
             Standing::Trusted => judged.trusted.push(layer.clone()),
@@ -267,9 +268,12 @@ fn judge(start: &Path, list: &TrustList) -> Judged {
     judged
 }
 
-/// Folders that the session can get into later, or that something else marked trusted.
+/// Folders that the session may be in after all, can get into later, or that something else marked
+/// trusted.
 fn others(inputs: &Inputs<'_>, scan: &Scan, profile: &Profile) -> Vec<PathBuf> {
-    let mut others = profile.trusted.clone();
+    let mut others = vec![inputs.cwd.to_path_buf()];
+    others.extend(scan.folders.iter().map(|folder| inputs.cwd.join(folder)));
+    others.extend_from_slice(&profile.trusted);
     if scan.may_go_elsewhere() {
         others.extend(sessions::folders(inputs.home));
     }
