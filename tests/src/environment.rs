@@ -16,7 +16,7 @@ use crate::run::Run;
 const PATIENCE: Duration = Duration::from_secs(180);
 
 /// Where system programs are, for tests that must not find a Codex.
-const SYSTEM_PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
+const SYSTEM_PATH: &str = "/usr/bin:/bin:/usr/sbin:/sbin";
 
 /// Folders of one test, removed with it, and the environment that its programs get.
 ///
@@ -37,7 +37,19 @@ impl TestEnvironment {
     /// When its folders cannot be made.
     #[must_use]
     pub fn new() -> Self {
-        Self::with_path(SYSTEM_PATH.into())
+        let root = tempfile::Builder::new()
+            .prefix("codex-ds-")
+            .tempdir_in("/var/tmp")
+            .expect("/var/tmp can be written");
+        let environment = Self {
+            root,
+            path: SYSTEM_PATH.into(),
+            variables: Vec::new(),
+        };
+        for folder in [environment.home(), environment.tmp(), environment.work()] {
+            fs_err::create_dir(folder).expect("the new root is empty");
+        }
+        environment
     }
 
     /// An environment whose `codex` is of this version.
@@ -46,27 +58,20 @@ impl TestEnvironment {
     /// When that Codex was not fetched, or the folders cannot be made.
     #[must_use]
     pub fn with_codex(version: CodexVersion) -> Self {
-        let mut folders = vec![version.bin_dir()];
-        folders.extend(peers::node_dir());
-        folders.extend(std::env::split_paths(SYSTEM_PATH));
-        let path = std::env::join_paths(folders).expect("no folder of PATH holds a colon");
-        Self::with_path(path)
+        let mut environment = Self::new();
+        environment.use_codex(version);
+        environment
     }
 
-    fn with_path(path: OsString) -> Self {
-        let root = tempfile::Builder::new()
-            .prefix("codex-ds-")
-            .tempdir_in("/var/tmp")
-            .expect("/var/tmp can be written");
-        let environment = Self {
-            root,
-            path,
-            variables: Vec::new(),
-        };
-        for folder in [environment.home(), environment.tmp(), environment.work()] {
-            fs_err::create_dir(folder).expect("the new root is empty");
-        }
-        environment
+    /// Puts another version of Codex in the place of the one that was on PATH.
+    ///
+    /// # Panics
+    /// When that Codex was not fetched.
+    pub fn use_codex(&mut self, version: CodexVersion) {
+        let mut folders = vec![version.bin_dir()];
+        folders.extend_from_slice(peers::interpreters());
+        folders.extend(std::env::split_paths(SYSTEM_PATH));
+        self.path = std::env::join_paths(folders).expect("no folder of PATH holds a colon");
     }
 
     /// The folder that holds all others, without symbolic links.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::LazyLock;
 use std::time::SystemTime;
 
@@ -85,47 +86,77 @@ pub fn vllm() -> PathBuf {
     folder
 }
 
-/// The folder of the `node` that runs the npm package of Codex.
-pub(crate) fn node_dir() -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).find(|folder| folder.join("node").is_file())
+/// The folders of the `node` that runs the npm package of Codex, and of the `python3` that sets up
+/// the MCP servers: those of whoever runs the tests.
+pub(crate) fn interpreters() -> &'static [PathBuf] {
+    static FOLDERS: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
+        [
+            ("node", "-p", "process.execPath"),
+            ("python3", "-c", "import sys; print(sys._base_executable)"),
+        ]
+        .map(|(program, option, code)| {
+            // A version manager's shim says where the real one is.
+            let output = Command::new(program)
+                .args([option, code])
+                .output()
+                .unwrap_or_else(|error| panic!("{program}: {error}"));
+            let path = String::from_utf8_lossy(&output.stdout);
+            let path = Path::new(path.trim_end());
+            path.parent()
+                .unwrap_or_else(|| panic!("{program} does not say where it is: {output:?}"))
+                .to_owned()
+        })
+        .into()
+    });
+    &FOLDERS
 }
 
-/// The `codex-ds` that `cargo build` left; its guard lies beside it.
+/// The `codex-ds` to test; its guard lies beside it. It is the one that `cargo build` left, or
+/// that in the folder `CODEX_DS_PROGRAMS`, such as `target/release` or `~/.cargo/bin`.
 ///
 /// # Panics
 /// When it is not there, or older than a file that it is made from.
 #[must_use]
 pub fn codex_ds() -> &'static Path {
     // Once for all tests of a program: who edits while they run does not want to wait for the end.
-    static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| built("codex-ds"));
-    &PROGRAM
+    static PROGRAM: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| {
+        let folder = std::env::var_os("CODEX_DS_PROGRAMS").filter(|folder| !folder.is_empty());
+        folder.map_or_else(
+            || built("codex-ds"),
+            |folder| Ok(Path::new(&folder).join("codex-ds")),
+        )
+    });
+    PROGRAM.as_ref().unwrap_or_else(|error| {
+        panic!("{error}: run `cargo build`, or `make test` for everything");
+    })
 }
 
-fn built(name: &str) -> PathBuf {
+fn built(name: &str) -> Result<PathBuf, String> {
     let test = std::env::current_exe().expect("a running test has a file");
     let profile = test
         .ancestors()
         .nth(2)
         .expect("tests lie in deps/ of their profile's folder");
     let program = profile.join(name);
-    assert!(
-        program.is_file(),
-        "{} is not built: run `cargo build`, or `make test` for everything",
-        program.display()
-    );
+    if !program.is_file() {
+        return Err(format!("{} is not built", program.display()));
+    }
     let since = modified(&program);
     // Cargo lists there what the program was made from.
     let sources = fs_err::read_to_string(program.with_extension("d")).unwrap_or_default();
-    for source in sources.split_whitespace().skip(1).map(Path::new) {
-        assert!(
-            !source.is_file() || modified(source) <= since,
-            "{} is older than {}: run `cargo build`, or `make test` for everything",
+    let newer = sources
+        .split_whitespace()
+        .skip(1)
+        .map(Path::new)
+        .find(|source| source.is_file() && modified(source) > since);
+    match newer {
+        Some(source) => Err(format!(
+            "{} is older than {}",
             program.display(),
             source.display()
-        );
+        )),
+        None => Ok(program),
     }
-    program
 }
 
 fn modified(file: &Path) -> SystemTime {
@@ -146,6 +177,12 @@ fn fetched(file: &Path) {
         "{} is missing: run `make peers`",
         file.display()
     );
+}
+
+/// Where pip keeps what it downloads for the tests, so that the next run has it.
+#[must_use]
+pub fn pip_cache() -> PathBuf {
+    cache().join("pip")
 }
 
 /// Where `make peers` puts what it fetches.

@@ -39,8 +39,18 @@ pub fn shell(command: &str) -> Turn {
 #[track_caller]
 #[expect(clippy::must_use_candidate, reason = "called for its effect")]
 pub fn setup(env: &TestEnvironment, server: &StandIn, more: &[&str]) -> Run {
-    let url = server.base_url();
-    let args = ["setup", "--endpoint", &url, "--mcp", "none"];
+    let none = ["--mcp", "none"];
+    setup_at(env, &server.base_url(), &[&none, more].concat())
+}
+
+/// Writes a profile for the server at `base_url`.
+///
+/// # Panics
+/// When set-up fails.
+#[track_caller]
+#[expect(clippy::must_use_candidate, reason = "called for its effect")]
+pub fn setup_at(env: &TestEnvironment, base_url: &str, more: &[&str]) -> Run {
+    let args = ["setup", "--endpoint", base_url];
     env.codex_ds(args.iter().chain(more)).run().success()
 }
 
@@ -67,6 +77,19 @@ pub fn one_request(env: &TestEnvironment, server: &StandIn, args: &[&str]) -> Re
     let mut requests = server.model_requests().split_off(before);
     assert_eq!(requests.len(), 1, "{run}");
     requests.remove(0)
+}
+
+/// The tokens of the prompt that the server counted, by the events of `exec --json`.
+///
+/// # Panics
+/// When no turn was completed.
+#[must_use]
+pub fn input_tokens(run: &Run) -> u64 {
+    run.stdout
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+        .find_map(|event| event["usage"]["input_tokens"].as_u64())
+        .unwrap_or_else(|| panic!("no turn was completed\n{run}"))
 }
 
 /// A `CODEX_HOME` with nothing but an endpoint in it: Codex unmodified.

@@ -3,7 +3,7 @@
 
 use std::net::{Ipv4Addr, TcpListener};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::environment::TestEnvironment;
 use crate::group::Group;
@@ -20,16 +20,20 @@ pub struct Vllm {
 }
 
 impl Vllm {
-    /// Starts it with a model that answers `say` to everything. It answers when this returns.
+    /// Starts it with a model that says to each request the second of the first pair whose first
+    /// stands in the prompt. It answers when this returns.
     ///
     /// # Panics
     /// When it was not fetched or does not come up; then with what it printed.
     #[must_use]
-    pub fn start(say: &str) -> Self {
+    pub fn start(answers: &[(&str, &str)]) -> Self {
         let folder = peers::vllm();
         let environment = TestEnvironment::new();
-        let answers = json!([{"when": "", "say": say}]).to_string();
-        let answers = environment.write("answers.json", &answers);
+        let answers: Value = answers
+            .iter()
+            .map(|(when, say)| json!({"when": when, "say": say}))
+            .collect();
+        let answers = environment.write("answers.json", &answers.to_string());
         // vLLM takes no port 0. Between here and there another program may take this one; then
         // the start fails and says so.
         let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))

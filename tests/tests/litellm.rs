@@ -1,0 +1,95 @@
+//! The whole chain but for the model: Codex, the real LiteLLM, and a stand-in for vLLM behind it.
+
+use codex_ds_tests::litellm::MASTER_KEY;
+use codex_ds_tests::scenario::{exec, make_private, one_request, server, setup_at, shell};
+use codex_ds_tests::{LiteLlm, TestEnvironment, each_codex};
+use codex_ds_wire::standin::{Config, StandIn, Turn};
+use serde_json::{Value, json};
+
+/// A server of the Model Context Protocol with one tool, `echo`.
+const ECHO_SERVER: &str = r#"
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    result = {}
+    if asked.get("method") == "initialize":
+        version = asked["params"]["protocolVersion"]
+        result = {"protocolVersion": version, "capabilities": {"tools": {}},
+                  "serverInfo": {"name": "echo", "version": "1"}}
+    elif asked.get("method") == "tools/list":
+        text = {"type": "object", "properties": {"text": {"type": "string"}}}
+        result = {"tools": [{"name": "echo", "description": "Says it again", "inputSchema": text}]}
+    elif asked.get("method") == "tools/call":
+        said = asked["params"]["arguments"]["text"]
+        result = {"content": [{"type": "text", "text": "echoed: " + said}]}
+    if "id" in asked:
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}), flush=True)
+"#;
+
+#[test]
+fn a_turn_goes_through_the_router_on_both_routes() {
+    let vllm = server(Config::default(), vec![]);
+    let router = LiteLlm::start(&vllm.base_url());
+    each_codex(|_, env| {
+        let key = env.write("home/key", MASTER_KEY);
+        make_private(&key);
+        let key = key.to_string_lossy();
+        let url = router.base_url();
+        let run = setup_at(env, url, &["--mcp", "none", "--api-key-file", &key]);
+        assert!(run.stdout.contains("(LiteLLM)"), "{run}");
+        the_bridge_keeps_instructions_and_effort(env, &vllm);
+        add_echo_server(env);
+        commands_and_mcp_calls_come_back(env, &vllm, &[], "/v1/chat/completions");
+        commands_and_mcp_calls_come_back(env, &vllm, &["-p", "native"], "/v1/responses");
+    });
+}
+
+fn the_bridge_keeps_instructions_and_effort(env: &TestEnvironment, vllm: &StandIn) {
+    for (profile, effort) in [(&[][..], "high"), (&["-p", "fast"], "none")] {
+        let body = one_request(env, vllm, &[profile, &["hi"]].concat()).json();
+        assert_eq!(body["messages"][0]["role"], "system");
+        let text = body["messages"][0]["content"].to_string();
+        assert!(text.contains("coding agent"), "{text}");
+        assert_eq!(body["reasoning_effort"], effort);
+        assert_eq!(tool_names(&body), ["exec_command", "write_stdin"]);
+    }
+}
+
+fn commands_and_mcp_calls_come_back(
+    env: &TestEnvironment,
+    vllm: &StandIn,
+    profile: &[&str],
+    path: &str,
+) {
+    vllm.push(shell("echo made > made.txt").reasoning("I will make it."));
+    let echo = json!({"text": "there"});
+    vllm.push(Turn::mcp_call("mcp__echo", "echo", echo));
+    let before = vllm.model_requests().len();
+    exec(env, &[profile, &["do it"]].concat()).success();
+    let requests = vllm.model_requests().split_off(before);
+    let paths: Vec<_> = requests.iter().map(|asked| &asked.path).collect();
+    assert_eq!(paths, [path; 3]);
+    fs_err::remove_file(env.work().join("made.txt")).expect("the command made it");
+    let last = requests[2].json().to_string();
+    assert!(last.contains("echoed: there"), "{last}");
+}
+
+fn add_echo_server(env: &TestEnvironment) {
+    let program = env.write("echo.py", ECHO_SERVER);
+    let path = env.profile().join("config.toml");
+    let config = fs_err::read_to_string(&path).expect("set-up wrote it");
+    let config = format!(
+        "{config}\n[mcp_servers.echo]\ncommand = \"python3\"\nargs = [\"{}\"]\nrequired = true\n\
+         default_tools_approval_mode = \"approve\"\n",
+        program.display()
+    );
+    fs_err::write(path, config).expect("the profile is the test's own");
+}
+
+fn tool_names(body: &Value) -> Vec<&str> {
+    let tools = body["tools"].as_array().map_or(&[][..], Vec::as_slice);
+    tools
+        .iter()
+        .filter_map(|tool| tool["function"]["name"].as_str())
+        .collect()
+}
