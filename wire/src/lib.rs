@@ -6,6 +6,7 @@
 //! | [`secret`] | [`Secret`]: a string that cannot be printed |
 //! | [`responses`], [`chat`] | lenient types of the two APIs |
 //! | [`sse`] | server-sent events |
+//! | [`redact`] | masks secrets in headers, bodies and text |
 //! | [`standin`] | [`standin::StandIn`]: the model server of the tests, the demo and the benchmarks |
 //!
 //! The crate knows nothing of Codex's configuration, prints nothing, and opens no socket but the
@@ -13,10 +14,13 @@
 
 pub mod chat;
 mod lenient;
+pub mod redact;
+mod redact_rules;
 pub mod responses;
 pub mod secret;
 pub mod sse;
 pub mod standin;
 mod text;
 
+pub use redact::Redactor;
 pub use secret::Secret;

@@ -148,6 +148,7 @@ async fn models(Extract(state): Shared) -> Json<Value> {
     let card = |model: &super::Model| match state.config.flavor {
         Flavor::Router => json!({
             "id": model.id, "object": "model", "created": 1_677_610_602, "owned_by": "openai",
+            "max_input_tokens": model.max_model_len,
         }),
         Flavor::Vllm => json!({
             "id": model.id, "object": "model", "created": created, "owned_by": "vllm",
