@@ -32,7 +32,7 @@ test: check peers ## everything that has to hold before a commit
 
 test-vllm: check peers peers-vllm ## the tests against a real vLLM on CPU (4 GB of memory, Linux)
 	cargo build --workspace
-	cargo test --package codex-ds-tests --test vllm -- --ignored
+	cargo test --package codex-ds-tests --test vllm -- --ignored --nocapture
 
 peers: ## fetch the real Codex and LiteLLM that the tests run, once
 	@tests/peers/fetch.sh
