@@ -56,6 +56,7 @@ pub fn run(args: &[OsString]) -> Result<u8> {
         cwd: &cwd,
         home: &home,
         trusted: &trusted,
+        user_home: home::user_home().ok().as_deref(),
         path: std::env::var_os("PATH").as_deref(),
         ourselves: std::env::current_exe().ok().as_deref(),
     })?;

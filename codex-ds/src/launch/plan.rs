@@ -25,6 +25,8 @@ pub struct Inputs<'a> {
     pub home: &'a Path,
     /// The repositories that the user trusts.
     pub trusted: &'a TrustList,
+    /// The user's home folder, whose `.codex` is no repository's.
+    pub user_home: Option<&'a Path>,
     /// The variable PATH.
     pub path: Option<&'a OsStr>,
     /// Our own program, so that it does not start itself.
@@ -159,11 +161,11 @@ pub fn plan(inputs: &Inputs<'_>) -> Result<Launch> {
         Some(folder) => inputs.cwd.join(folder),
         None => inputs.cwd.to_path_buf(),
     };
-    let session = judge(&spelled, inputs.trusted);
+    let session = judge(&spelled, inputs);
     let trusted = session.working == Trust::Trusted;
     let mut complete = session.add_to(&mut folders, &spelled);
     for other in others(inputs, &scan, &profile) {
-        complete &= judge(&other, inputs.trusted).add_to(&mut folders, &other);
+        complete &= judge(&other, inputs).add_to(&mut folders, &other);
     }
     if !complete {
         warnings.push(
@@ -241,7 +243,7 @@ impl Judged {
     }
 }
 
-fn judge(folder: &Path, list: &TrustList) -> Judged {
+fn judge(folder: &Path, inputs: &Inputs<'_>) -> Judged {
     let real = folder
         .canonicalize()
         .unwrap_or_else(|_| folder.to_path_buf());
@@ -253,14 +255,19 @@ fn judge(folder: &Path, list: &TrustList) -> Judged {
     };
     let layers = project::layers(&judged.real);
     for layer in &layers {
-        match list.standing(layer) {
-            Standing::Trusted => judged.trusted.push(layer.clone()),
-            Standing::Unknown => {}
-            Standing::Changed(why) => judged.warnings.push(format!(
-                "{} is no longer what you trusted ({why}), so it does not count; see codex-ds trust",
-                layer.join(project::DOT_CODEX).display()
-            )),
-        }
+        let why = match inputs.trusted.standing(layer) {
+            Standing::Trusted => {
+                judged.trusted.push(layer.clone());
+                continue;
+            }
+            Standing::Unknown if inputs.user_home == Some(layer) => continue,
+            Standing::Unknown => "you have not trusted it".to_owned(),
+            Standing::Changed(why) => format!("it is no longer what you trusted: {why}"),
+        };
+        judged.warnings.push(format!(
+            "{} does not count: {why}; see codex-ds trust",
+            layer.join(project::DOT_CODEX).display()
+        ));
     }
     if !layers.is_empty() && judged.trusted.len() == layers.len() {
         judged.working = Trust::Trusted;

@@ -61,6 +61,7 @@ impl World {
             cwd: &self.at(cwd),
             home: &self.at("home"),
             trusted: &self.trusted,
+            user_home: Some(&self.at("plain")),
             path: None,
             ourselves: None,
         })
@@ -105,6 +106,7 @@ fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
 
 const NO: &str = "untrusted";
 const YES: &str = "trusted";
+const NONE: [&str; 0] = [];
 
 #[test]
 fn pins_stand_in_front_and_the_rest_is_untouched() {
@@ -182,6 +184,7 @@ fn a_trusted_repository_is_pinned_trusted_until_it_changes() {
         world.pinned(&world.launch("r/sub", "")),
         pairs(&[("r", YES), ("r/sub", YES)])
     );
+    assert_eq!(world.launch("r/sub", "").warnings, NONE);
     // Its own .codex was never shown.
     assert_eq!(
         world.pinned(&world.launch("r/deep", "")),
@@ -189,14 +192,37 @@ fn a_trusted_repository_is_pinned_trusted_until_it_changes() {
     );
 
     world.write("r/.codex/hooks.json", "{}");
-    let launch = world.launch("r/sub", "exec hi");
-    assert_eq!(world.pinned(&launch), pairs(&[("r", NO), ("r/sub", NO)]));
-    assert!(
-        launch.warnings[0].contains("no longer what you trusted"),
-        "{:?}",
-        launch.warnings
+    assert_eq!(
+        world.pinned(&world.launch("r/sub", "exec hi")),
+        pairs(&[("r", NO), ("r/sub", NO)])
     );
-    assert_eq!(launch.warnings.len(), 1);
+}
+
+#[test]
+fn says_which_configuration_does_not_count() {
+    let mut world = World::new();
+    let warnings = |world: &World, cwd: &str, line: &str| {
+        let root = world.at("").display().to_string();
+        let all = world.launch(cwd, line).warnings;
+        all.iter()
+            .map(|w| w.replace(&root, "/"))
+            .collect::<Vec<_>>()
+    };
+    let unknown = "/r/.codex does not count: you have not trusted it; see codex-ds trust";
+    assert_eq!(warnings(&world, "r/sub", "exec hi"), [unknown]);
+    assert_eq!(warnings(&world, "plain", "-C ../r"), [unknown]);
+    assert_eq!(warnings(&world, "r/sub", "login status"), NONE);
+    world.trust("r");
+    world.write("r/.codex/hooks.json", "{}");
+    assert_eq!(
+        warnings(&world, "r", ""),
+        [
+            "/r/.codex does not count: it is no longer what you trusted: its content changed; see codex-ds trust"
+        ]
+    );
+    // The user's own.
+    world.write("plain/.codex/config.toml", "");
+    assert_eq!(warnings(&world, "plain", ""), NONE);
 }
 
 #[test]
@@ -366,6 +392,7 @@ fn bytes_that_are_no_text_are_handed_on() {
         cwd: &world.at("plain"),
         home: &world.at("home"),
         trusted: &world.trusted,
+        user_home: None,
         path: None,
         ourselves: None,
     })

@@ -22,11 +22,15 @@ pub(crate) fn folders(folder: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// Of [`folders`], those that have a `.codex`: Codex's layers, the root's first.
+/// Of [`folders`], those that have a `.codex` with something in it: Codex's layers, the root's first.
+/// An empty one is left behind by Codex's own sandbox, which mounts over it.
 pub(crate) fn layers(folder: &Path) -> Vec<PathBuf> {
     folders(folder)
         .into_iter()
-        .filter(|folder| folder.join(DOT_CODEX).exists())
+        .filter(|folder| match folder.join(DOT_CODEX).read_dir() {
+            Ok(mut entries) => entries.next().is_some(),
+            Err(error) => error.kind() != std::io::ErrorKind::NotFound,
+        })
         .collect()
 }
 
@@ -36,7 +40,13 @@ mod tests {
 
     fn tree() -> tempfile::TempDir {
         let root = tempfile::tempdir().expect("a temporary folder");
-        for folder in ["r/.git", "r/a/.codex", "r/a/b", "r/.codex", "r/a/inner"] {
+        for folder in [
+            "r/.git",
+            "r/a/.codex/rules",
+            "r/a/b",
+            "r/.codex/rules",
+            "r/a/inner/.codex",
+        ] {
             std::fs::create_dir_all(root.path().join(folder)).expect("a folder");
         }
         std::fs::write(root.path().join("r/a/inner/.git"), "gitdir: elsewhere\n").expect("a file");
