@@ -130,7 +130,7 @@ impl Breakdown {
                     section: Section::Opaque,
                     name: "not JSON".to_owned(),
                     pointer: String::new(),
-                    spans: vec![0..body.len()],
+                    spans: Vec::from([0..body.len()]),
                 }],
                 bytes: body.len(),
             },
@@ -202,13 +202,23 @@ fn rest(parts: &[Part], length: usize) -> Part {
 
 /// Members of an item whose strings the model is not given as text.
 pub(crate) const FRAME: [&str; 7] = [
-    "type", "role", "id", "call_id", "status", "phase", "tool_call_id",
+    "type",
+    "role",
+    "id",
+    "call_id",
+    "status",
+    "phase",
+    "tool_call_id",
 ];
 
 /// What a text of Codex begins with, and what it is then. Seen in requests of Codex 0.163.0 and
 /// 0.171.0; the last is how the launcher hands a pinned repository's files over.
 const MARKS: [(&str, Section, &str); 8] = [
-    ("<environment_context>", Section::Environment, "environment_context"),
+    (
+        "<environment_context>",
+        Section::Environment,
+        "environment_context",
+    ),
     ("<permissions instructions>", Section::System, "permissions"),
     ("<skills_instructions>", Section::System, "skills"),
     ("<apps_instructions>", Section::System, "apps"),
@@ -271,7 +281,12 @@ impl Splitter<'_> {
     fn tool(&mut self, tool: &Node, prefix: &str, pointer: &str) {
         let string = |node: Option<&Node>| node.and_then(|node| node.text(self.text));
         let name = string(tool.get("name"))
-            .or_else(|| string(tool.get("function").and_then(|function| function.get("name"))))
+            .or_else(|| {
+                string(
+                    tool.get("function")
+                        .and_then(|function| function.get("name")),
+                )
+            })
             .or_else(|| string(tool.get("type")))
             .unwrap_or_else(|| "unnamed".to_owned());
         let name = format!("{prefix}{name}");
@@ -292,26 +307,23 @@ impl Splitter<'_> {
     fn item(&mut self, item: &Node, pointer: &str) {
         let string = |name: &str| item.get(name).and_then(|node| node.text(self.text));
         let kind = string("type").unwrap_or_else(|| "message".to_owned());
-        match string("role").filter(|_| kind == "message") {
-            // Whatever else a message holds, such as a chat's tool calls, is history.
-            Some(role) => {
-                if let Some(content) = item.get("content") {
-                    self.message(&role, content, &step(pointer, "content"));
-                }
-                let mut spans = Vec::new();
-                for (name, value) in item.members() {
-                    if name != "content" && !FRAME.contains(&name.as_str()) {
-                        strings(value, &mut spans);
-                    }
-                }
-                self.push(Section::History, "tool calls", pointer, spans);
-            }
-            None => {
-                let mut spans = Vec::new();
-                strings(item, &mut spans);
-                self.push(Section::History, history(&kind), pointer, spans);
+        let Some(role) = string("role").filter(|_| kind == "message") else {
+            let mut spans = Vec::new();
+            strings(item, &mut spans);
+            self.push(Section::History, history(&kind), pointer, spans);
+            return;
+        };
+        if let Some(content) = item.get("content") {
+            self.message(&role, content, &step(pointer, "content"));
+        }
+        // Whatever else a message holds, such as a chat's tool calls, is history.
+        let mut spans = Vec::new();
+        for (name, value) in item.members() {
+            if name != "content" && !FRAME.contains(&name.as_str()) {
+                strings(value, &mut spans);
             }
         }
+        self.push(Section::History, "tool calls", pointer, spans);
     }
 
     fn message(&mut self, role: &str, content: &Node, pointer: &str) {
@@ -384,7 +396,10 @@ mod tests {
     fn rows(body: &Value) -> Vec<(Section, String, usize)> {
         let body = body.to_string();
         let broken = Breakdown::of(body.as_bytes());
-        assert_eq!(broken.parts.iter().map(Part::bytes).sum::<usize>(), body.len());
+        assert_eq!(
+            broken.parts.iter().map(Part::bytes).sum::<usize>(),
+            body.len()
+        );
         broken
             .parts
             .into_iter()
@@ -395,9 +410,7 @@ mod tests {
 
     #[test]
     fn a_request_of_codex_is_named_part_by_part() {
-        let text = |role: &str, text: &str| {
-            json!({"type": "message", "role": role, "content": [{"type": "input_text", "text": text}]})
-        };
+        let text = |role: &str, text: &str| json!({"type": "message", "role": role, "content": [{"type": "input_text", "text": text}]});
         let body = json!({
             "model": "m",
             "input": [
@@ -458,11 +471,17 @@ mod tests {
             {"role": "tool", "tool_call_id": "c", "content": "out"},
         ], "tools": [{"type": "function", "function": {"name": "ls"}}]});
         let names: Vec<String> = rows(&chat).into_iter().map(|(_, name, _)| name).collect();
-        assert_eq!(names, ["instructions", "user", "tool calls", "tool outputs", "ls"]);
+        assert_eq!(
+            names,
+            ["instructions", "user", "tool calls", "tool outputs", "ls"]
+        );
         let anthropic = json!({"system": [{"type": "text", "text": "s"}], "messages": [
             {"role": "user", "content": [{"type": "text", "text": "u"}]},
         ], "tools": [{"name": "ls", "input_schema": {}}]});
-        let names: Vec<String> = rows(&anthropic).into_iter().map(|(_, name, _)| name).collect();
+        let names: Vec<String> = rows(&anthropic)
+            .into_iter()
+            .map(|(_, name, _)| name)
+            .collect();
         assert_eq!(names, ["instructions", "user", "ls"]);
     }
 
@@ -475,8 +494,11 @@ mod tests {
 
     fn assert_sums(body: &[u8]) -> Result<(), TestCaseError> {
         let broken = Breakdown::of(body);
-        let mut spans: Vec<Range<usize>> =
-            broken.parts.iter().flat_map(|part| part.spans.clone()).collect();
+        let mut spans: Vec<Range<usize>> = broken
+            .parts
+            .iter()
+            .flat_map(|part| part.spans.clone())
+            .collect();
         spans.retain(|span| !span.is_empty());
         spans.sort_by_key(|span| span.start);
         let mut at = 0;
@@ -486,7 +508,10 @@ mod tests {
             at = span.end;
         }
         prop_assert_eq!(at, body.len());
-        prop_assert_eq!(broken.parts.iter().map(Part::bytes).sum::<usize>(), body.len());
+        prop_assert_eq!(
+            broken.parts.iter().map(Part::bytes).sum::<usize>(),
+            body.len()
+        );
         Ok(())
     }
 

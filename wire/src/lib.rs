@@ -7,20 +7,28 @@
 //! | [`responses`], [`chat`] | lenient types of the two APIs |
 //! | [`sse`] | server-sent events |
 //! | [`redact`] | masks secrets in headers, bodies and text |
+//! | [`spans`] | where each value of a JSON text stands, to the byte |
+//! | [`breakdown`], [`prefix`] | what a request is made of, and whether it extends the last one |
+//! | [`reply`], [`timing`] | what came back, and when |
 //! | [`standin`] | [`standin::StandIn`]: the model server of the tests, the demo and the benchmarks |
 //!
 //! The crate knows nothing of Codex's configuration, prints nothing, and opens no socket but the
 //! stand-in's, which listens on 127.0.0.1.
 
+pub mod breakdown;
 pub mod chat;
 mod lenient;
+pub mod prefix;
 pub mod redact;
 mod redact_rules;
+pub mod reply;
 pub mod responses;
 pub mod secret;
+pub mod spans;
 pub mod sse;
 pub mod standin;
 mod text;
+pub mod timing;
 
 pub use redact::Redactor;
 pub use secret::Secret;

@@ -311,8 +311,21 @@ pub(crate) mod tests {
         ];
         let key = prop_oneof![
             prop::sample::select(vec![
-                "input", "tools", "instructions", "messages", "type", "role", "content", "text",
-                "name", "function", "id", "client_metadata", "system", "arguments", "output",
+                "input",
+                "tools",
+                "instructions",
+                "messages",
+                "type",
+                "role",
+                "content",
+                "text",
+                "name",
+                "function",
+                "id",
+                "client_metadata",
+                "system",
+                "arguments",
+                "output",
             ])
             .prop_map(str::to_owned),
             ".{0,6}",
