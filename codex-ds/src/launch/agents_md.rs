@@ -2,7 +2,8 @@
 //!
 //! Codex sends the project's AGENTS.md only while it does not hold the project for untrusted
 //! (measured on Codex 0.163.0 and 0.171.0). Unlike the repository's configuration it is only text,
-//! and most repositories that have one need it read.
+//! and most repositories that have one need it read. Like every argument it can be seen by other users
+//! of the machine while Codex runs.
 
 use std::fs::File;
 use std::io::Read as _;

@@ -56,6 +56,7 @@ const OTHER_P: &str = "app-server";
 
 /// Commands that start no session, so that they need no instructions.
 const NO_SESSION: &[&str] = &[
+    "a",
     "apply",
     "archive",
     "cloud",

@@ -84,6 +84,11 @@ pub(super) fn arguments(folders: &Folders, developer_instructions: Option<&str>)
         .collect()
 }
 
+/// Whether a text can be handed over in one argument.
+pub(super) fn fits(text: &str) -> bool {
+    quoted(text).len() <= LONGEST
+}
+
 /// A TOML basic string on one line. JSON's escapes are TOML's too; DEL alone JSON leaves as it is.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text)

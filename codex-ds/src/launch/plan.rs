@@ -182,13 +182,19 @@ pub fn plan(inputs: &Inputs<'_>) -> Result<Launch> {
         );
     }
 
-    let instructions = (scan.has_session() && !trusted)
+    let mut instructions = (scan.has_session() && !trusted)
         .then(|| agents_md::text(&session.real))
         .flatten()
         .map(|text| match &profile.developer_instructions {
             Some(own) => format!("{}\n\n{text}", own.trim_end()),
             None => text,
         });
+    if instructions.take_if(|text| !pins::fits(text)).is_some() {
+        warnings.push(
+            "AGENTS.md is left out: with the profile's developer_instructions it is too long"
+                .into(),
+        );
+    }
     let pins = pins::arguments(&folders, instructions.as_deref());
     let mut all = pins.clone();
     for (index, arg) in args.iter().enumerate() {

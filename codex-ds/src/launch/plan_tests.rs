@@ -310,6 +310,17 @@ fn agents_md_is_handed_over_where_the_pin_drops_it() {
     );
     assert_eq!(instructions(&world.launch("plain", "")), None);
     assert_eq!(instructions(&world.launch("r", "login status")), None);
+    let long = format!("developer_instructions = \"{}\"\n", "x".repeat(120_000));
+    world.write("home/config.toml", &long);
+    let launch = world.launch("r", "exec hi");
+    assert_eq!(instructions(&launch), None);
+    assert!(
+        launch
+            .warnings
+            .iter()
+            .any(|w| w.contains("AGENTS.md is left out")),
+        "{launch:?}"
+    );
     world.trust("r");
     assert_eq!(instructions(&world.launch("r", "")), None);
 }
