@@ -185,8 +185,12 @@ pub fn pip_cache() -> PathBuf {
     cache().join("pip")
 }
 
-/// Where `make peers` puts what it fetches.
-fn cache() -> PathBuf {
+/// Where `make peers` and the demo put what they fetch.
+///
+/// # Panics
+/// When there is no `HOME`.
+#[must_use]
+pub fn cache() -> PathBuf {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     set("CODEX_DS_CACHE").map_or_else(
         || {
