@@ -37,14 +37,22 @@ pub struct SseReader {
     /// The bytes of the line that has not ended yet.
     line: Vec<u8>,
     line_cut: bool,
-    /// The last byte was a CR, so an LF that follows belongs to it.
-    after_cr: bool,
-    first_line: bool,
+    place: Place,
     event: String,
-    data: String,
-    has_data: bool,
+    data: Option<String>,
     truncated: bool,
     id: Option<String>,
+}
+
+/// Where in the stream the reader is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// In the first line, which a byte order mark may precede.
+    Start,
+    /// Behind a CR: an LF that follows belongs to it.
+    AfterCr,
+    /// Anywhere else.
+    Inside,
 }
 
 impl Default for SseReader {
@@ -67,11 +75,9 @@ impl SseReader {
             limit,
             line: Vec::new(),
             line_cut: false,
-            after_cr: false,
-            first_line: true,
+            place: Place::Start,
             event: String::new(),
-            data: String::new(),
-            has_data: false,
+            data: None,
             truncated: false,
             id: None,
         }
@@ -80,8 +86,8 @@ impl SseReader {
     /// Takes the next bytes, and returns the events that they complete.
     pub fn push(&mut self, mut bytes: &[u8]) -> Vec<Event> {
         let mut events = Vec::new();
-        if self.after_cr && !bytes.is_empty() {
-            self.after_cr = false;
+        if self.place == Place::AfterCr && !bytes.is_empty() {
+            self.place = Place::Inside;
             bytes = bytes.strip_prefix(b"\n").unwrap_or(bytes);
         }
         while let Some(end) = bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
@@ -90,7 +96,9 @@ impl SseReader {
             let ended_by_cr = bytes[end] == b'\r';
             bytes = &bytes[end + 1..];
             if ended_by_cr {
-                self.after_cr = bytes.is_empty();
+                if bytes.is_empty() {
+                    self.place = Place::AfterCr;
+                }
                 bytes = bytes.strip_prefix(b"\n").unwrap_or(bytes);
             }
         }
@@ -119,7 +127,7 @@ impl SseReader {
     fn end_line(&mut self) -> Option<Event> {
         let line = std::mem::take(&mut self.line);
         let cut = std::mem::take(&mut self.line_cut);
-        let first = std::mem::take(&mut self.first_line);
+        let first = std::mem::replace(&mut self.place, Place::Inside) == Place::Start;
         let mut rest = line.as_slice();
         if first {
             rest = rest.strip_prefix(b"\xef\xbb\xbf").unwrap_or(rest);
@@ -136,7 +144,7 @@ impl SseReader {
         let value = String::from_utf8_lossy(value.strip_prefix(b" ").unwrap_or(value));
         match name {
             b"data" => self.append(&value, cut),
-            b"event" => self.event = clip(&value, self.limit).to_owned(),
+            b"event" => clip(&value, self.limit).clone_into(&mut self.event),
             b"id" if !value.contains('\0') => {
                 self.id = Some(clip(&value, self.limit).to_owned());
             }
@@ -147,26 +155,28 @@ impl SseReader {
     }
 
     fn append(&mut self, value: &str, cut: bool) {
-        if self.has_data {
-            if self.data.len() < self.limit {
-                self.data.push('\n');
-            } else {
-                self.truncated = true;
+        let limit = self.limit;
+        let data = match &mut self.data {
+            None => self.data.insert(String::new()),
+            Some(data) if data.len() < limit => {
+                data.push('\n');
+                data
             }
-        }
-        let room = self.limit.saturating_sub(self.data.len());
-        let taken = clip(value, room);
+            Some(data) => {
+                self.truncated = true;
+                data
+            }
+        };
+        let taken = clip(value, limit.saturating_sub(data.len()));
+        data.push_str(taken);
         self.truncated |= cut || taken.len() < value.len();
-        self.data.push_str(taken);
-        self.has_data = true;
     }
 
     fn dispatch(&mut self) -> Option<Event> {
         let event = std::mem::take(&mut self.event);
-        let data = std::mem::take(&mut self.data);
         let truncated = std::mem::take(&mut self.truncated);
-        let has_data = std::mem::take(&mut self.has_data);
-        has_data.then(|| Event {
+        let data = self.data.take()?;
+        Some(Event {
             event,
             data,
             id: self.id.clone(),

@@ -9,7 +9,7 @@ pub enum Flavor {
     #[default]
     Vllm,
     /// A LiteLLM router: `/v1/models` says nothing of the server behind it (`owned_by` is
-    /// "openai", no `max_model_len`), `/health/liveliness` answers, and `/version`, `/tokenize`
+    /// "openai", no `max_model_len`, the limit as `max_input_tokens`), `/health/liveliness` answers, and `/version`, `/tokenize`
     /// and `/metrics` do not exist. Model requests are answered as by vLLM, which a router passes
     /// through.
     Router,

@@ -157,7 +157,7 @@ fn text_part(text: &str) -> Value {
 fn call_item(call: &Call, id: &str, arguments: &str, status: &str) -> Value {
     json!({
         "arguments": arguments, "call_id": call.id, "name": call.name, "type": "function_call",
-        "id": id, "namespace": call.namespace, "status": status,
+        "id": id, "async": null, "caller": null, "namespace": call.namespace, "status": status,
     })
 }
 
@@ -210,33 +210,37 @@ impl Events {
 
     /// The events of a part of text; `kind` is the type of its content.
     fn text(&mut self, text: &str, id: &str, index: usize, kind: &str) {
-        let part = |text: &str| match kind {
-            "output_text" => text_part(text),
-            _ => json!({"text": text, "type": kind}),
-        };
-        let place = json!({"content_index": 0, "item_id": id, "output_index": index});
-        let with = |field: &str, value: Value| {
-            let mut event = place.clone();
-            event[field] = value;
-            if kind == "output_text" && field != "part" {
+        let shown = kind == "output_text";
+        let event = |field: &str, value: Value| {
+            let mut event = json!({"content_index": 0, "item_id": id, "output_index": index});
+            if shown && field != "part" {
                 event["logprobs"] = json!([]);
             }
+            event[field] = value;
             event
         };
-        self.push(0, "response.content_part.added", with("part", part("")));
+        let part = |text: &str| {
+            if shown {
+                text_part(text)
+            } else {
+                json!({"text": text, "type": kind})
+            }
+        };
+        let mut opened = part("");
+        if shown {
+            opened["logprobs"] = json!([]);
+        }
+        self.push(0, "response.content_part.added", event("part", opened));
+        let delta = format!("response.{kind}.delta");
         for (piece, tokens) in pieces(text) {
-            self.push(
-                tokens,
-                &format!("response.{kind}.delta"),
-                with("delta", json!(piece)),
-            );
+            self.push(tokens, &delta, event("delta", json!(piece)));
         }
         self.push(
             0,
             &format!("response.{kind}.done"),
-            with("text", json!(text)),
+            event("text", json!(text)),
         );
-        self.push(0, "response.content_part.done", with("part", part(text)));
+        self.push(0, "response.content_part.done", event("part", part(text)));
     }
 
     fn arguments(&mut self, call: &Call, id: &str, index: usize) {

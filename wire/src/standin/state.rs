@@ -1,6 +1,7 @@
 //! What the handle and the server share: the script, the record and the counters.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -9,7 +10,7 @@ use super::prompt::PrefixCache;
 use super::script::{Script, Turn};
 
 /// One request as it arrived.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Recorded {
     /// The HTTP method.
     pub method: String,
@@ -42,6 +43,19 @@ impl Recorded {
     pub fn is_model_request(&self) -> bool {
         let path = self.path.split('?').next().unwrap_or_default();
         self.method == "POST" && matches!(path, "/v1/responses" | "/v1/chat/completions")
+    }
+}
+
+impl fmt::Debug for Recorded {
+    /// Shows no header and no body: they hold keys.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} {} ({} bytes)",
+            self.method,
+            self.path,
+            self.body.len()
+        )
     }
 }
 

@@ -78,6 +78,9 @@ pub(super) fn play(
         let mut playing = playing?;
         match playing.fault {
             Some(Fault::Cut { after }) if playing.sent >= after => {
+                // What was sent before must leave the buffer, which is written out when the body
+                // has nothing ready.
+                tokio::task::yield_now().await;
                 return Some((Err(io::ErrorKind::ConnectionReset.into()), None));
             }
             Some(Fault::Stall { after }) if playing.sent >= after => {

@@ -1,0 +1,138 @@
+//! Turns that go wrong.
+
+use std::io::Read as _;
+
+use codex_ds_wire::standin::{Config, Fault, Script, StandIn, Turn};
+use serde_json::{Value, json};
+
+use crate::client;
+
+const RESPONSES: &str = "/v1/responses";
+
+fn start(turn: Turn) -> StandIn {
+    StandIn::start(Config::default(), Script::new(vec![turn])).expect("a port is free")
+}
+
+fn ask() -> Value {
+    json!({"input": "hi", "stream": true, "tools": [{"type": "function", "name": "f"}]})
+}
+
+fn running(server: &StandIn) -> bool {
+    client::get(server, "/metrics")
+        .body
+        .contains(r#"running{engine="0",model_name="deepseek-v4-flash"} 1.0"#)
+}
+
+#[test]
+fn a_cut_breaks_the_connection_after_so_many_events() {
+    let server = start(Turn::text("Hello").fault(Fault::Cut { after: 3 }));
+    let answer = client::post(&server, RESPONSES, &ask());
+    assert_eq!(answer.status, 200);
+    assert_eq!(answer.events().len(), 3);
+    assert!(
+        !answer.whole,
+        "the body must not end as if it were complete"
+    );
+    assert_eq!(
+        client::post(&server, RESPONSES, &ask()).status,
+        200,
+        "the next request is served"
+    );
+}
+
+#[test]
+fn a_stall_keeps_the_connection_open_until_the_client_goes() {
+    let server = start(Turn::text("Hello").fault(Fault::Stall { after: 2 }));
+    let mut stream = client::send(&server, "POST", RESPONSES, "", &ask().to_string());
+    let got = client::read_until(&mut stream, "response.in_progress\"}\n\n");
+    assert!(!got.contains("output_item"), "{got}");
+    assert!(running(&server));
+    drop(stream);
+    while running(&server) {
+        std::thread::yield_now();
+    }
+    let page = client::get(&server, "/metrics").body;
+    assert!(
+        page.contains(r#"finished_reason="abort",model_name="deepseek-v4-flash"} 1.0"#),
+        "{page}"
+    );
+}
+
+#[test]
+fn a_stopped_server_breaks_open_streams_off() {
+    let server = start(Turn::text("Hello").fault(Fault::Stall { after: 2 }));
+    let mut stream = client::send(&server, "POST", RESPONSES, "", &ask().to_string());
+    client::read_until(&mut stream, "response.in_progress\"}\n\n");
+    drop(server);
+    let mut rest = Vec::new();
+    let _ = stream.read_to_end(&mut rest);
+    assert!(
+        !rest.windows(5).any(|bytes| bytes == b"0\r\n\r\n"),
+        "the body ended as if complete"
+    );
+}
+
+#[test]
+fn a_slow_model_sends_what_it_has() {
+    // At this pace the second token comes after three hours.
+    let server = start(Turn::text("Hello, world").tokens_per_second(0.0001));
+    let mut stream = client::send(&server, "POST", RESPONSES, "", &ask().to_string());
+    let got = client::read_until(&mut stream, "response.content_part.added\"}\n\n");
+    assert!(!got.contains("delta"), "{got}");
+}
+
+#[test]
+fn a_status_has_the_given_body_or_one_in_vllms_form() {
+    let own = Fault::Status {
+        code: 429,
+        body: Some("slow down".to_owned()),
+    };
+    let answer = client::post(&start(Turn::default().fault(own)), RESPONSES, &ask());
+    assert_eq!((answer.status, answer.body.as_str()), (429, "slow down"));
+    let bare = Fault::Status {
+        code: 503,
+        body: None,
+    };
+    let answer = client::post(&start(Turn::default().fault(bare)), RESPONSES, &ask());
+    assert_eq!(answer.status, 503);
+    assert_eq!(
+        answer.body,
+        r#"{"error":{"message":"Service Unavailable","type":"ServiceUnavailableError","param":null,"code":503}}"#
+    );
+}
+
+#[test]
+fn malformed_arguments_break_off_in_the_middle() {
+    let turn = Turn::call("f", json!({"cmd": "ls"})).fault(Fault::MalformedArguments);
+    let events = client::post(&start(turn), RESPONSES, &ask()).data();
+    let done = events
+        .iter()
+        .find(|event| event["type"] == "response.function_call_arguments.done");
+    let arguments = done.expect("the call is done")["arguments"]
+        .as_str()
+        .unwrap_or_default();
+    assert_eq!(arguments, r#"{"cmd""#);
+}
+
+#[test]
+fn a_login_page_is_html_with_status_200() {
+    let answer = client::post(
+        &start(Turn::default().fault(Fault::Html200)),
+        RESPONSES,
+        &ask(),
+    );
+    assert_eq!(answer.status, 200);
+    assert!(
+        answer.head.contains("content-type: text/html"),
+        "{}",
+        answer.head
+    );
+}
+
+#[test]
+fn an_answer_that_is_not_streamed_can_be_cut_too() {
+    let server = start(Turn::text("Hello").fault(Fault::Cut { after: 0 }));
+    let answer = client::post(&server, RESPONSES, &json!({"input": "hi"}));
+    assert!(!answer.whole);
+    assert_eq!(answer.body, "");
+}
