@@ -9,6 +9,9 @@ use crate::environment::TestEnvironment;
 use crate::group::Group;
 use crate::{peers, server};
 
+/// The part of vLLM that makes the model say what it is told.
+const SCRIPTED: &str = include_str!("../peers/vllm/scripted.py");
+
 /// The real vLLM, which serves `deepseek-v4-flash` with DeepSeek V4's tokenizer, tool parser and
 /// reasoning parser.
 #[derive(Debug)]
@@ -34,6 +37,8 @@ impl Vllm {
             .map(|(when, say)| json!({"when": when, "say": say}))
             .collect();
         let answers = environment.write("answers.json", &answers.to_string());
+        // A copy, so that Python leaves its own next to this one.
+        environment.write("scripted.py", SCRIPTED);
         // vLLM takes no port 0. Between here and there another program may take this one; then
         // the start fails and says so.
         let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
@@ -42,10 +47,7 @@ impl Vllm {
             .port();
         let mut command = environment
             .program(folder.join("bin/vllm"), ["serve"])
-            .env(
-                "PYTHONPATH",
-                concat!(env!("CARGO_MANIFEST_DIR"), "/peers/vllm"),
-            )
+            .env("PYTHONPATH", environment.root())
             .env("SCRIPTED_ANSWERS", answers)
             .env("HF_HUB_OFFLINE", "1")
             .env("VLLM_NO_USAGE_STATS", "1")
