@@ -252,7 +252,7 @@ impl Site {
             if router
                 .node
                 .as_ref()
-                .is_some_and(|node| *node == head.host || *node == worker.host)
+                .is_some_and(|node| *node == self.head.host || *node == self.worker.host)
             {
                 section.fault(
                     "node",
