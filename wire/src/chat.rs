@@ -153,11 +153,13 @@ pub struct Choice {
 #[serde(default)]
 pub struct Usage {
     /// Of the prompt.
+    #[serde(deserialize_with = "or_default")]
     pub prompt_tokens: u64,
     /// Of the answer, thinking included.
     #[serde(deserialize_with = "or_default")]
     pub completion_tokens: u64,
     /// Both together.
+    #[serde(deserialize_with = "or_default")]
     pub total_tokens: u64,
     /// Where the prompt's tokens came from; vLLM leaves it out unless it was told to tell.
     #[serde(deserialize_with = "or_default")]
@@ -183,4 +185,47 @@ pub struct CompletionTokensDetails {
     /// Thinking.
     #[serde(deserialize_with = "or_default")]
     pub reasoning_tokens: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn thinking_is_read_under_both_names() {
+        for name in ["reasoning", "reasoning_content"] {
+            let chunk = json!({"choices": [{"index": 0, "delta": {name: "r", "content": null}}]});
+            let chunk = Completion::deserialize(&chunk).expect("an object is a chunk");
+            assert_eq!(chunk.choices[0].message.thinking(), Some("r"), "{name}");
+        }
+        let both = json!({"reasoning": "r", "reasoning_content": "r"});
+        let both = Message::deserialize(&both).expect("an object is a message");
+        assert_eq!(both.thinking(), Some("r"));
+    }
+
+    #[test]
+    fn a_piece_of_a_call_is_read() {
+        let chunk = json!({"choices": [{"delta": {"tool_calls": [{"index": 1, "function": {"arguments": "{"}}]}}]});
+        let chunk = Completion::deserialize(&chunk).expect("an object is a chunk");
+        let call = &chunk.choices[0].message.tool_calls[0];
+        assert_eq!((call.index, call.id.as_deref()), (Some(1), None));
+        assert_eq!(
+            (
+                call.function.name.as_deref(),
+                call.function.arguments.as_str()
+            ),
+            (None, "{")
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn no_object_is_refused(body in crate::lenient::tests::object(&["model", "messages", "tools", "choices", "delta", "usage", "function"])) {
+            prop_assert!(Request::deserialize(&body).is_ok());
+            prop_assert!(Completion::deserialize(&body).is_ok());
+        }
+    }
 }

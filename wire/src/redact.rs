@@ -227,6 +227,8 @@ mod tests {
             "https://|ghs0123|@github.com/a/b",
             "GET /v1?a=1&api_key=|0123456789|&b=2",
             r"?x=1\u0026token=|abcdef0|#f",
+            "export DB_PASSWORD=|hunter2|",
+            r#"{"env":"PATH=/usr/bin:/bin\nMY_API_KEY=\"|abc:def0|\"\nHOME=/root"}"#,
             "?X-Amz-Signature=|fe5f80f77d5fa3beca038a248ff027|",
         ] {
             assert_masks(marked);
@@ -255,6 +257,7 @@ mod tests {
             "the bearer token authentication of bearer authentication",
             "git@github.com:a/b.git, https://host/path?q=a@b, mailto:a@b.c",
             "?key=a&page=2, key = value, eyJust.words.here",
+            "API_KEY=$OTHER_KEY, PASSWORD=, MONKEY=1, KEYS=abcdefgh, TOKEN = abcdefgh",
             "AKIA, AKIAlowercase0000000, -----BEGIN PRIVATE KEY",
         ] {
             assert_masks(text);
@@ -339,7 +342,7 @@ mod tests {
         let token = prop_oneof![
             3 => prop::sample::select(vec![
                 "sk-", "ghp_", "github_pat_", "AKIA", "eyJ", ".", "Bearer ", "Authorization: Basic ", "hf_",
-                "nvapi-", "xoxb-", "://", "@", ":", "?", "&", "token=", "api_key=", "\\n", "\\u0026",
+                "nvapi-", "xoxb-", "://", "@", ":", "?", "&", "token=", "A_TOKEN=", "KEY=", "$", "api_key=", "\\n", "\\u0026",
                 "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----", "-----", "\"", " ", "*",
             ]).prop_map(str::to_owned),
             2 => "[A-Za-z0-9_-]{1,24}",

@@ -22,7 +22,7 @@ pub(crate) struct Rule {
 }
 
 /// The forms, tried in this order.
-pub(crate) const RULES: [Rule; 23] = [
+pub(crate) const RULES: [Rule; 24] = [
     // OpenAI, Anthropic, OpenRouter and LiteLLM.
     word(b"s", |text| key(text, b"sk-", dashed, 12, true)),
     // GitHub and GitLab.
@@ -48,6 +48,7 @@ pub(crate) const RULES: [Rule; 23] = [
     word(b"e", web_token),
     word(b"Bb", |text| bearer(text, b"bearer ")),
     word(b"Aa", |text| bearer(text, b"authorization: basic ")),
+    word(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ", assignment),
     anywhere(b"-", private_key),
     anywhere(b":", user_info),
     anywhere(b"?&\\", query),
@@ -108,6 +109,9 @@ const QUERY_KEYS: [&str; 20] = [
     "x-amz-security-token",
     "x-amz-signature",
 ];
+
+/// Ends of the names of environment variables whose values are secrets.
+const SECRET_NAMES: [&str; 5] = ["KEY", "PASSWD", "PASSWORD", "SECRET", "TOKEN"];
 
 type Class = fn(u8) -> bool;
 
@@ -207,6 +211,25 @@ fn bearer(text: &[u8], scheme: &[u8]) -> Found {
         return Found::Secret(scheme.len()..end);
     }
     Found::NotBefore(end)
+}
+
+/// The value of an environment variable that is called a secret, as in `DB_PASSWORD="…"`.
+fn assignment(text: &[u8]) -> Found {
+    let name = run(text, |byte| upper(byte) || byte == b'_');
+    let secret = SECRET_NAMES
+        .iter()
+        .any(|end| text[..name].ends_with(end.as_bytes()));
+    let Some(rest) = text[name..].strip_prefix(b"=").filter(|_| secret) else {
+        return Found::NotBefore(name);
+    };
+    let quotes = run(rest, |byte| matches!(byte, b'"' | b'\'' | b'\\')).min(2);
+    let value = name + 1 + quotes;
+    let length = run(&rest[quotes..], in_query_value);
+    // What starts with a dollar sign is the name of another variable.
+    if length < 6 || text[value] == b'$' {
+        return Found::NotBefore(name);
+    }
+    Found::Secret(value..value + length)
 }
 
 /// A private key in PEM form: all between its markers, or, where it is cut, what looks like its

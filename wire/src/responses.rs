@@ -282,16 +282,19 @@ pub struct Namespace {
 #[serde(default)]
 pub struct Usage {
     /// Of the prompt.
+    #[serde(deserialize_with = "or_default")]
     pub input_tokens: u64,
     /// Of the prompt, by origin.
     #[serde(deserialize_with = "or_default")]
     pub input_tokens_details: InputTokensDetails,
     /// Of the answer, thinking included.
+    #[serde(deserialize_with = "or_default")]
     pub output_tokens: u64,
     /// Of the answer, by kind.
     #[serde(deserialize_with = "or_default")]
     pub output_tokens_details: OutputTokensDetails,
     /// Both together.
+    #[serde(deserialize_with = "or_default")]
     pub total_tokens: u64,
 }
 
@@ -300,6 +303,7 @@ pub struct Usage {
 #[serde(default)]
 pub struct InputTokensDetails {
     /// Read from the prefix cache. Over LiteLLM's bridge a 0 says nothing.
+    #[serde(deserialize_with = "or_default")]
     pub cached_tokens: u64,
 }
 
@@ -308,6 +312,7 @@ pub struct InputTokensDetails {
 #[serde(default)]
 pub struct OutputTokensDetails {
     /// Thinking.
+    #[serde(deserialize_with = "or_default")]
     pub reasoning_tokens: u64,
 }
 
@@ -365,5 +370,108 @@ pub fn text_of(content: &Value) -> String {
             texts.join("\n")
         }
         _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn request(body: &Value) -> Request {
+        Request::deserialize(body).expect("an object is a request")
+    }
+
+    #[test]
+    fn what_codex_sends_is_read() {
+        let request = request(&json!({
+            "model": "m", "stream": true, "tool_choice": "auto", "store": false,
+            "reasoning": {"effort": "low"}, "client_metadata": {"a": 1},
+            "input": [
+                {"type": "message", "role": "developer", "content": [{"type": "input_text", "text": "d"}]},
+                {"role": "user", "content": "u"},
+                {"type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": "r"}], "encrypted_content": null},
+                {"type": "function_call", "name": "say", "namespace": "mcp__echo", "arguments": "{", "call_id": "c"},
+                {"type": "function_call_output", "call_id": "c", "output": [{"type": "input_text", "text": "o"}]},
+                {"type": "additional_tools", "tools": []},
+            ],
+            "tools": [
+                {"type": "function", "name": "exec_command", "description": "Runs.", "parameters": {"type": "object"}},
+                {"type": "namespace", "name": "mcp__echo", "tools": [{"type": "function", "name": "say"}]},
+                {"type": "web_search"},
+            ],
+        }));
+        assert_eq!(request.reasoning.effort.as_deref(), Some("low"));
+        assert_eq!(
+            request.extra.keys().collect::<Vec<_>>(),
+            ["store", "client_metadata"]
+        );
+        let Input::Items(items) = &request.input else {
+            panic!("no items")
+        };
+        let kinds: Vec<&str> = items.iter().map(Item::kind).collect();
+        assert_eq!(
+            kinds,
+            [
+                "message",
+                "message",
+                "reasoning",
+                "function_call",
+                "function_call_output",
+                "additional_tools"
+            ]
+        );
+        let texts: Vec<String> = items
+            .iter()
+            .map(|item| match item {
+                Item::Message(message) => message.text(),
+                Item::Reasoning(thought) => thought.text(),
+                Item::FunctionCall(call) => call.arguments.clone(),
+                Item::FunctionCallOutput(output) => output.text(),
+                _ => String::new(),
+            })
+            .collect();
+        assert_eq!(texts, ["d", "u", "r", "{", "o", ""]);
+        let Tool::Namespace(namespace) = &request.tools[1] else {
+            panic!("no namespace")
+        };
+        assert!(matches!(&namespace.tools[0], Tool::Function(say) if say.name == "say"));
+        assert_eq!(request.tools[2], Tool::Other(json!({"type": "web_search"})));
+    }
+
+    #[test]
+    fn a_field_of_another_type_hides_no_other() {
+        let request = request(&json!({
+            "model": 7, "stream": "yes", "tools": "none", "reasoning": [], "max_output_tokens": -1,
+            "input": [{"type": "message", "role": 3, "content": "still read"}, 4],
+        }));
+        assert_eq!(
+            (request.model, request.stream, request.tools),
+            (None, false, Vec::new())
+        );
+        let Input::Items(items) = request.input else {
+            panic!("no items")
+        };
+        assert!(matches!(&items[0], Item::Message(message) if message.text() == "still read"));
+        assert_eq!(items[1], Item::Other(json!(4)));
+    }
+
+    #[test]
+    fn usage_is_read_without_its_details() {
+        let usage = json!({"input_tokens": 3, "output_tokens": null, "input_tokens_details": null});
+        let usage = Usage::deserialize(&usage).expect("an object is a usage");
+        assert_eq!((usage.input_tokens, usage.output_tokens), (3, 0));
+        assert_eq!(usage.input_tokens_details.cached_tokens, 0);
+    }
+
+    proptest! {
+        #[test]
+        fn no_object_is_refused(body in crate::lenient::tests::object(&["model", "input", "tools", "type", "content", "item", "usage", "response"])) {
+            prop_assert!(Request::deserialize(&body).is_ok());
+            prop_assert!(StreamEvent::deserialize(&body).is_ok());
+            prop_assert!(Response::deserialize(&body).is_ok());
+        }
     }
 }

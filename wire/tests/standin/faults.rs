@@ -1,6 +1,7 @@
 //! Turns that go wrong.
 
 use std::io::Read as _;
+use std::time::{Duration, Instant};
 
 use codex_ds_wire::standin::{Config, Fault, Script, StandIn, Turn};
 use serde_json::{Value, json};
@@ -135,4 +136,31 @@ fn an_answer_that_is_not_streamed_can_be_cut_too() {
     let answer = client::post(&server, RESPONSES, &json!({"input": "hi"}));
     assert!(!answer.whole);
     assert_eq!(answer.body, "");
+}
+
+#[test]
+fn a_delay_and_a_pace_take_their_time() {
+    // 100 ms before the first byte, and five tokens at fifty a second; only a lower bound is sure.
+    let turn = Turn::text("x".repeat(20))
+        .delay_ms(100)
+        .tokens_per_second(50.0);
+    for stream in [true, false] {
+        let server = start(turn.clone());
+        let asked = Instant::now();
+        let answer = client::post(
+            &server,
+            RESPONSES,
+            &json!({"input": "hi", "stream": stream}),
+        );
+        assert!(
+            answer.whole && answer.body.contains(&"x".repeat(20)),
+            "{}",
+            answer.body
+        );
+        assert!(
+            asked.elapsed() >= Duration::from_millis(200),
+            "{:?}",
+            asked.elapsed()
+        );
+    }
 }
