@@ -14,10 +14,13 @@
 //!
 //! **Architecture invariant**: nothing here prints, and reading a site is all that touches a file.
 
+pub mod engine;
 pub mod fit;
 pub mod flags;
+pub mod k8s;
 pub mod names;
 pub mod reader;
 pub mod recipe;
+pub mod render;
 pub mod serve;
 pub mod site;

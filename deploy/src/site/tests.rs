@@ -220,6 +220,7 @@ fn a_wrong_value_is_named_with_what_was_expected() {
 }
 
 proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(64))]
     #[test]
     fn no_text_is_too_odd_to_be_judged(text in "\\PC{0,200}", at in 0usize..2000, cut in 0usize..40) {
         let _ = parse(&text);
