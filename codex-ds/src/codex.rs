@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context as _, Result};
 use semver::Version;
 
+use crate::env;
 use crate::error::UserError;
 
 /// The oldest Codex that the profile was tested with. Older ones lack keys that it needs.
@@ -64,8 +65,11 @@ pub fn find(explicit: Option<&Path>, path: Option<&OsStr>) -> Result<PathBuf> {
 /// # Errors
 /// When it does not answer as Codex does, or is older than [`OLDEST`].
 pub fn inspect(path: &Path) -> Result<Codex> {
+    // Even for its version Codex makes a folder in its home, which is `~/.codex` unless told.
+    let nowhere = tempfile::tempdir().context("cannot make a temporary folder")?;
     let output = Command::new(path)
         .arg("--version")
+        .env(env::CODEX_HOME, nowhere.path())
         .stdin(Stdio::null())
         .output()
         .with_context(|| format!("cannot start {}", path.display()))?;

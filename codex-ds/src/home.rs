@@ -57,7 +57,12 @@ pub fn real_path(path: &Path) -> Result<PathBuf> {
                 existing = parent;
             }
             Err(error) => {
-                return Err(error).with_context(|| format!("cannot resolve {}", path.display()));
+                return Err(
+                    UserError::usage(format!("{} cannot be a folder", path.display()))
+                        .because(error)
+                        .hint("name a folder that you can write")
+                        .into(),
+                );
             }
         }
     }

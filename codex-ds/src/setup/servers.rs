@@ -101,8 +101,8 @@ async fn installed(
             }
         }
     };
-    let entries = entries(servers, &launcher);
-    for entry in &entries {
+    let mut entries = entries(servers, &launcher);
+    for entry in &mut entries {
         let _progress = ui::progress(&format!("starting the MCP server {}", entry.server.name));
         mcp::handshake(&entry.command, HANDSHAKE)
             .await
@@ -120,12 +120,34 @@ async fn installed(
 fn entries(servers: &[&'static Server], launcher: &Launcher) -> Vec<Entry> {
     servers
         .iter()
-        .map(|server| Entry {
-            server,
-            command: mcp::command(server, launcher),
-            required: matches!(launcher, Launcher::Venv(_)),
+        .map(|server| {
+            let mut command = mcp::command(server, launcher);
+            command.env.extend(proxies());
+            Entry {
+                server,
+                command,
+                required: matches!(launcher, Launcher::Venv(_)),
+            }
         })
         .collect()
+}
+
+/// The proxy settings of this environment, which Codex does not pass on to MCP servers. One with a
+/// password in it is left out: it would stand in a file.
+fn proxies() -> impl Iterator<Item = (String, String)> {
+    [
+        "HTTPS_PROXY",
+        "HTTP_PROXY",
+        "ALL_PROXY",
+        "NO_PROXY",
+        "https_proxy",
+        "http_proxy",
+        "all_proxy",
+        "no_proxy",
+    ]
+    .into_iter()
+    .filter_map(|name| Some((name.to_owned(), std::env::var(name).ok()?)))
+    .filter(|(_, value)| !value.is_empty() && !value.contains('@'))
 }
 
 fn names(servers: &[&Server]) -> String {
