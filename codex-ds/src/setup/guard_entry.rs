@@ -8,7 +8,7 @@
 use std::path::Path;
 
 use serde_json::{Value as Json, json};
-use toml_edit::{ArrayOfTables, DocumentMut, InlineTable, Item, Key, Table, Value};
+use toml_edit::{ArrayOfTables, DocumentMut, InlineTable, Item, Key, Table, TableLike, Value};
 
 use super::merge;
 use super::receipt::HookRecord;
@@ -44,10 +44,16 @@ pub fn place(
     base: Option<&HookRecord>,
     trust: bool,
 ) -> Placed {
-    let ours = command
-        .map(str::to_owned)
-        .or_else(|| base.and_then(|record| group_command(&record.group).map(str::to_owned)));
-    let found = ours.as_deref().and_then(|ours| find(document, ours));
+    let old = base.and_then(|record| group_command(&record.group));
+    if let (Some(old), Some(new)) = (old, command)
+        && old != new
+        && find(document, new).is_none()
+        && let Some((index, handler, _)) = find(document, old)
+    {
+        // The profile was moved: the same hook, at another place.
+        set_command(document, index, handler, new);
+    }
+    let found = command.or(old).and_then(|ours| find(document, ours));
     let mut kept = false;
     let position = match (command, found) {
         (None, None) => None,
@@ -240,6 +246,34 @@ fn with_groups(document: &mut DocumentMut, change: impl FnOnce(&mut Item)) {
     }
 }
 
+fn set_command(document: &mut DocumentMut, index: usize, handler: usize, command: &str) {
+    with_groups(document, |groups| {
+        let group = match groups {
+            Item::ArrayOfTables(tables) => tables
+                .get_mut(index)
+                .map(|table| table as &mut dyn TableLike),
+            Item::Value(Value::Array(array)) => array
+                .get_mut(index)
+                .and_then(Value::as_inline_table_mut)
+                .map(|table| table as &mut dyn TableLike),
+            _ => None,
+        };
+        let hook = match group.and_then(|group| group.get_mut("hooks")) {
+            Some(Item::ArrayOfTables(tables)) => tables
+                .get_mut(handler)
+                .map(|table| table as &mut dyn TableLike),
+            Some(Item::Value(Value::Array(array))) => array
+                .get_mut(handler)
+                .and_then(Value::as_inline_table_mut)
+                .map(|table| table as &mut dyn TableLike),
+            _ => None,
+        };
+        if let Some(hook) = hook {
+            hook.insert("command", toml_edit::value(command));
+        }
+    });
+}
+
 fn replace_group(document: &mut DocumentMut, index: usize, command: &str) {
     with_groups(document, |groups| match groups {
         Item::ArrayOfTables(tables) => {
@@ -384,10 +418,34 @@ mod tests {
     }
 
     #[test]
+    fn a_moved_profile_gets_the_same_hook_at_its_new_place() {
+        for edit in ["", "timeout = 90"] {
+            let (text, first) = placed("", None);
+            let text = if edit.is_empty() {
+                text
+            } else {
+                text.replace("timeout = 60", edit)
+            };
+            let mut document: DocumentMut = text.parse().unwrap();
+            let config = Path::new("/elsewhere/config.toml");
+            let command = Some("/elsewhere/bin/codex-ds-hook");
+            let moved = place(&mut document, config, command, first.record.as_ref(), true);
+            let text = document.to_string();
+            assert!(!text.contains(COMMAND) && !text.contains(CONFIG), "{text}");
+            assert!(text.contains(edit), "{text}");
+            assert_eq!(
+                moved.record.unwrap().key,
+                "/elsewhere/config.toml:pre_tool_use:0:0"
+            );
+        }
+    }
+
+    #[test]
     fn taking_it_out_leaves_what_was_there() {
         for users in [
             "a = 1\n",
             "a = 1\n\n[hooks.state.\"/x:pre_tool_use:0:0\"]\ntrusted_hash = \"sha256:1\"\n",
+            "a = 1\n\n[hooks]\nPreToolUse = [{ matcher = \"^Bash$\", hooks = [{ type = \"command\", command = \"/mine\" }] }]\n",
             "a = 1\n\n[[hooks.PreToolUse]]\n[[hooks.PreToolUse.hooks]]\ntype = \"command\"\ncommand = \"/mine\"\n",
         ] {
             let (text, first) = placed(users, None);
@@ -399,8 +457,11 @@ mod tests {
 
     #[test]
     fn the_hash_is_codexs() {
-        // Computed by Codex 0.163.0 and 0.171.0 (`hooks/list`, `currentHash`) for this definition.
+        // What `hooks/list` of Codex 0.163.0 and 0.171.0 says of this definition (`currentHash`).
         let group = json!({"matcher": "^Bash$", "hooks": [{"type": "command", "command": "/abs/guard", "timeout": 5, "statusMessage": "guard"}]});
-        assert!(definition_hash(&group, 0).starts_with("sha256:"));
+        assert_eq!(
+            definition_hash(&group, 0),
+            "sha256:58dee39de480c7448a0aef4bef4eff70817e18ec20623c8ab4c4f1e4df3cfe64"
+        );
     }
 }
