@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-use crate::{demo, setup, trust, undo};
+use crate::{demo, dump, setup, trust, undo};
 
 /// Run OpenAI's Codex CLI, safely and lean, on a model that you serve yourself
 #[derive(Debug, Parser)]
@@ -34,6 +34,8 @@ pub struct Cli {
 pub enum Command {
     /// See everything work on a built-in endpoint, with the real Codex
     Demo(demo::Args),
+    /// See what Codex sends, what it costs, and when the prefix cache breaks
+    Dump(Box<dump::Args>),
     /// Write or refresh the profile
     Setup(Box<setup::Args>),
     /// Remove exactly what set-up wrote

@@ -8,6 +8,7 @@
 //! | [`launch`] | every other word: becomes Codex, pinned |
 //! | [`trust`] | `codex-ds trust`: which repositories' own configuration counts |
 //! | [`demo`] | `codex-ds demo`: everything once, for real, on a stand-in endpoint |
+//! | [`dump`] | `codex-ds dump`: what Codex sends, what it costs, when the prefix cache breaks |
 //! | [`codex`], [`app_server`] | the installed Codex, and how to ask it |
 //! | [`home`] | the profile's folder |
 //! | [`process`] | child processes with a deadline |
@@ -24,6 +25,7 @@ pub mod app_server;
 pub mod cli;
 pub mod codex;
 pub mod demo;
+pub mod dump;
 pub mod env;
 pub mod error;
 pub mod exit;
@@ -45,6 +47,7 @@ pub fn main() -> ExitCode {
             cli::Command::Setup(args) => setup::run(&args),
             cli::Command::Undo(args) => undo::run(&args),
             cli::Command::Demo(args) => demo::run(&args),
+            cli::Command::Dump(args) => dump::run(&args),
             cli::Command::Trust(args) => trust::run(&args),
         }
     } else {

@@ -91,6 +91,16 @@ impl Timing {
         timing
     }
 
+    /// The times of an answer that is no stream.
+    #[must_use]
+    pub fn whole(first_byte: Option<u64>, end: u64) -> Self {
+        Self {
+            first_byte,
+            end,
+            ..Self::default()
+        }
+    }
+
     /// The first thing that the model made: thinking, text or a call.
     #[must_use]
     pub fn first_token(&self) -> Option<u64> {

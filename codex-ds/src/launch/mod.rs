@@ -35,6 +35,7 @@ use std::ffi::OsString;
 
 use anyhow::{Context as _, Result};
 
+pub(crate) use plan::plan_with;
 pub use plan::{Inputs, Launch, plan};
 
 use crate::trust::TrustList;

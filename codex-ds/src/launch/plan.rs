@@ -140,6 +140,15 @@ const SERVERS: &[&str] = &["agents", "app-server", "remote-control"];
 /// When there is no profile, no Codex, a profile name that does not exist, or an argument that would
 /// lift the pins.
 pub fn plan(inputs: &Inputs<'_>) -> Result<Launch> {
+    plan_with(inputs, &[])
+}
+
+/// The same with options of ours (`-c`, value, …) that hold as the pins do, at every level of the
+/// command line; the user's own still win over them.
+///
+/// # Errors
+/// As [`plan`].
+pub(crate) fn plan_with(inputs: &Inputs<'_>, overrides: &[OsString]) -> Result<Launch> {
     // `codex-ds -- doctor` is how Codex's command of one of our names is reached.
     let args = match inputs.args {
         [first, rest @ ..] if first == "--" => rest,
@@ -195,7 +204,8 @@ pub fn plan(inputs: &Inputs<'_>) -> Result<Launch> {
                 .into(),
         );
     }
-    let pins = pins::arguments(&folders, instructions.as_deref());
+    let mut pins = pins::arguments(&folders, instructions.as_deref());
+    pins.extend_from_slice(overrides);
     let mut all = pins.clone();
     for (index, arg) in args.iter().enumerate() {
         if scan.repeat_at.contains(&index) {

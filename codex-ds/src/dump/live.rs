@@ -1,0 +1,367 @@
+//! Recording: alone until it is told to end, or around a Codex that it runs.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use codex_ds_wire::breakdown::Breakdown;
+use reqwest::Url;
+
+use super::profile::{self, Profile};
+use super::proxy::{self, NATIVE_PREFIX, Upstream};
+use super::recorder::{self, Recorder, WriterOptions};
+use super::report::{self, Counts};
+use super::server::{self, Answers, Desk};
+use super::store::{End, Header, SCHEMA_VERSION, Session, is_model_request};
+use super::tokens::Counter;
+use super::{Args, text};
+use crate::error::UserError;
+use crate::launch;
+use crate::setup::endpoint;
+use crate::setup::profile::{NATIVE_PROVIDER, PROVIDER};
+use crate::trust::TrustList;
+use crate::{exit, home, ui};
+
+/// How long requests that are still under way get when Codex has ended.
+const LINGER: Duration = Duration::from_secs(2);
+/// How long the disk gets at the end.
+const DISK: Duration = Duration::from_secs(10);
+
+/// Runs the command.
+pub(super) fn run(args: &Args) -> Result<u8> {
+    let home = home::wanted(args.place.home.home.as_deref())?;
+    let home = home.canonicalize().unwrap_or(home);
+    let profile = profile::read(&home)?;
+    let launch = match args.codex.is_empty() {
+        true => None,
+        false => Some(&args.codex),
+    };
+    let upstream = upstream(args, &profile)?;
+    if args.follow && launch.is_some_and(|codex| is_terminal_interface(codex)) {
+        return Err(
+            UserError::usage("--follow would write into Codex's own screen")
+                .hint("in another terminal: codex-ds dump show --follow")
+                .into(),
+        );
+    }
+    if args.unsafe_raw {
+        ui::warn(
+            "--unsafe-raw: keys and tokens are written to the file as they are; do not share it",
+        );
+    }
+    super::runtime()?.block_on(live(args, &home, &profile, upstream))
+}
+
+fn upstream(args: &Args, profile: &Profile) -> Result<Option<Upstream>> {
+    if let Some(url) = &args.upstream {
+        let url = endpoint::base_url("--upstream", url)?;
+        return Ok(Some(Upstream::new(&url, None)?));
+    }
+    match &profile.base_url {
+        Some(url) if !args.record && !args.codex.is_empty() => {
+            Ok(Some(Upstream::new(url, profile.native_url.as_ref())?))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Whether these arguments start Codex's terminal interface.
+fn is_terminal_interface(codex: &[OsString]) -> bool {
+    let headless = ["exec", "e", "review"];
+    !codex
+        .iter()
+        .any(|arg| headless.iter().any(|word| arg == word))
+}
+
+async fn live(
+    args: &Args,
+    home: &std::path::Path,
+    profile: &Profile,
+    upstream: Option<Upstream>,
+) -> Result<u8> {
+    let listener = server::bind(args.bind, args.port, args.allow_remote).await?;
+    let address = listener.local_addr().context("a listener has an address")?;
+    let header = Header {
+        schema_version: SCHEMA_VERSION,
+        started_ms: recorder::now_ms(),
+        upstream: upstream
+            .as_ref()
+            .map(|upstream| upstream.root().to_string()),
+        codex_args: args
+            .codex
+            .iter()
+            .map(|arg| arg.to_string_lossy().into_owned())
+            .collect(),
+        redacted: !args.unsafe_raw,
+    };
+    let follow = args.follow || args.codex.is_empty();
+    let options = WriterOptions {
+        redactor: (!args.unsafe_raw).then(|| profile.keys.clone()),
+        on_end: follow.then(|| Box::new(follow_line) as Box<dyn FnMut(&End) + Send>),
+        on_failure: Box::new(|error| {
+            ui::warn(&format!(
+                "the record has a hole: the disk refuses it: {error}"
+            ));
+        }),
+    };
+    let recorder = Recorder::start(&args.place.folder()?, &header, options)?;
+    let path = recorder.path().to_owned();
+    let counter = upstream
+        .as_ref()
+        .map(|upstream| (upstream.client().clone(), upstream.root().clone()));
+    let desk = Arc::new(Desk {
+        recorder,
+        answers: upstream.map_or(Answers::Itself, Answers::Upstream),
+    });
+    proxy::read_counters(&desk, 0).await;
+    let serving = tokio::spawn(server::serve(listener, Arc::clone(&desk)));
+
+    let code = if args.codex.is_empty() {
+        announce(&desk, address, &path);
+        stopped().await?;
+        exit::OK
+    } else {
+        codex(args, home, profile, address).await?
+    };
+    linger(&desk).await;
+    serving.abort();
+    if !desk.recorder.flush(DISK) {
+        ui::warn("the disk did not take everything in time; the report may lack the last requests");
+    }
+    if desk.recorder.lost() > 0 {
+        ui::warn(&format!(
+            "{} bytes passed and were not written down: the disk was too slow",
+            text::count(desk.recorder.lost())
+        ));
+    }
+    let session = Session::read(&path)?;
+    let counts = match counter {
+        Some((client, root)) => count(&session, client, &root).await,
+        None => BTreeMap::new(),
+    };
+    if args.json {
+        ui::json(&report::session_json(&session, &counts));
+    } else {
+        ui::out(&report::session(&session, &counts));
+    }
+    let held = budget(args, &session);
+    Ok(if held { code } else { exit::FAILURE })
+}
+
+fn follow_line(end: &End) {
+    ui::err(&text::table(&report::COLUMNS, &[report::row(end)]));
+}
+
+fn announce(desk: &Desk, address: SocketAddr, path: &std::path::Path) {
+    let to = match &desk.answers {
+        Answers::Itself => "answering each request with a minimal turn".to_owned(),
+        Answers::Upstream(upstream) => format!("passing requests on to {}", upstream.root()),
+    };
+    ui::err(&format!(
+        "listening on http://{address}/v1, {to}\nwriting {}\nstop with Ctrl-C\n",
+        path.display()
+    ));
+}
+
+/// Gives requests that are still under way a moment to end.
+async fn linger(desk: &Arc<Desk>) {
+    let deadline = tokio::time::Instant::now() + LINGER;
+    // Each handler that is under way, and each look at the counters, holds the recorder.
+    while desk.recorder.under_way() > 0 && tokio::time::Instant::now() < deadline {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// Waits for Ctrl-C, or for being told to end.
+async fn stopped() -> Result<()> {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let mut ended = signal(SignalKind::terminate()).context("cannot listen for signals")?;
+        tokio::select! {
+            result = tokio::signal::ctrl_c() => result.context("cannot listen for Ctrl-C")?,
+            _ = ended.recv() => {}
+        }
+    }
+    #[cfg(not(unix))]
+    tokio::signal::ctrl_c()
+        .await
+        .context("cannot listen for Ctrl-C")?;
+    Ok(())
+}
+
+/// Runs Codex with its providers turned to us, and gives its exit code.
+async fn codex(
+    args: &Args,
+    home: &std::path::Path,
+    profile: &Profile,
+    address: SocketAddr,
+) -> Result<u8> {
+    let cwd = std::env::current_dir().context("cannot tell the working folder")?;
+    let (trusted, complaint) = TrustList::load_or_empty(home);
+    let launch = launch::plan_with(
+        &launch::Inputs {
+            args: &args.codex,
+            cwd: &cwd,
+            home,
+            trusted: &trusted,
+            user_home: home::user_home().ok().as_deref(),
+            path: std::env::var_os("PATH").as_deref(),
+            ourselves: std::env::current_exe().ok().as_deref(),
+        },
+        &overrides(profile, address),
+    )?;
+    for warning in complaint.iter().chain(&launch.warnings) {
+        ui::warn(warning);
+    }
+    let mut command = tokio::process::Command::from(launch.command());
+    if args.json {
+        // Standard output is for the report alone then.
+        command.stdout(Stdio::from(stderr()?));
+    }
+    let mut child = command
+        .spawn()
+        .with_context(|| format!("cannot start {}", launch.program.display()))?;
+    let status = loop {
+        tokio::select! {
+            status = child.wait() => break status.context("cannot wait for Codex")?,
+            // A signal from the terminal reaches Codex itself; what we are told alone is passed on.
+            told = stopped() => {
+                told?;
+                terminate(&child);
+            }
+        }
+    };
+    Ok(code(status))
+}
+
+#[cfg(unix)]
+fn stderr() -> Result<std::os::fd::OwnedFd> {
+    use std::os::fd::AsFd as _;
+    std::io::stderr()
+        .as_fd()
+        .try_clone_to_owned()
+        .context("cannot hand on standard error")
+}
+
+#[cfg(not(unix))]
+fn stderr() -> Result<std::process::Stdio> {
+    Ok(Stdio::inherit())
+}
+
+#[cfg(unix)]
+fn terminate(child: &tokio::process::Child) {
+    let id = child
+        .id()
+        .and_then(|id| i32::try_from(id).ok())
+        .and_then(rustix::process::Pid::from_raw);
+    if let Some(id) = id {
+        let _ = rustix::process::kill_process(id, rustix::process::Signal::TERM);
+    }
+}
+
+#[cfg(not(unix))]
+fn terminate(_: &tokio::process::Child) {}
+
+fn code(status: std::process::ExitStatus) -> u8 {
+    #[cfg(unix)]
+    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+        // As shells have it.
+        return u8::try_from(128 + signal).unwrap_or(exit::FAILURE);
+    }
+    status
+        .code()
+        .and_then(|code| u8::try_from(code).ok())
+        .unwrap_or(exit::FAILURE)
+}
+
+/// The options that turn the profile's providers to us, for one run.
+fn overrides(profile: &Profile, address: SocketAddr) -> Vec<OsString> {
+    let set = |id: &str, prefix: &str| {
+        let value = format!("model_providers.{id}.base_url=\"http://{address}{prefix}/v1\"");
+        [OsString::from("-c"), OsString::from(value)]
+    };
+    let mut all = set(PROVIDER, "").to_vec();
+    if profile.native_url.is_some() {
+        all.extend(set(NATIVE_PROVIDER, NATIVE_PREFIX));
+    }
+    all
+}
+
+/// Exact tokens for the request that the report takes apart, where the server counts.
+async fn count(session: &Session, client: reqwest::Client, root: &Url) -> BTreeMap<u64, Counts> {
+    let mut all = BTreeMap::new();
+    if let Some(largest) = report::largest(session)
+        && let Some(body) = largest.request.body.as_deref()
+        && let Some(model) = largest.end.as_ref().and_then(|end| end.model.clone())
+    {
+        let mut counter = Counter::new(client, root, &model);
+        let counts = counter.count(&Breakdown::of(body.as_bytes()), body).await;
+        all.insert(largest.request.n, counts);
+    }
+    all
+}
+
+/// Whether every request for an answer is within `--max-bytes`; says which are not.
+fn budget(args: &Args, session: &Session) -> bool {
+    let Some(most) = args.max_bytes else {
+        return true;
+    };
+    let asked: Vec<_> = session
+        .exchanges
+        .iter()
+        .filter(|exchange| is_model_request(&exchange.request.method, &exchange.request.path))
+        .collect();
+    if asked.is_empty() {
+        ui::err(
+            "error: no request for an answer came, so there is nothing to hold against --max-bytes\n",
+        );
+        return false;
+    }
+    let mut held = true;
+    for exchange in asked {
+        let size = report::size(exchange);
+        if size <= most {
+            continue;
+        }
+        held = false;
+        ui::err(&format!(
+            "error: request {} has {} bytes, {} over --max-bytes {}\n",
+            exchange.request.n,
+            text::count(size),
+            text::count(size - most),
+            text::count(most)
+        ));
+        if let Some(body) = exchange.request.body.as_deref() {
+            ui::err(&report::offenders(&Breakdown::of(body.as_bytes())));
+        }
+    }
+    held
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_native_provider_is_turned_only_where_there_is_one() {
+        let address: SocketAddr = "127.0.0.1:9".parse().expect("an address");
+        let mut profile = Profile::default();
+        assert_eq!(
+            overrides(&profile, address),
+            [
+                "-c",
+                "model_providers.codex-ds.base_url=\"http://127.0.0.1:9/v1\""
+            ]
+        );
+        profile.native_url = Url::parse("http://127.0.0.1:1/v1").ok();
+        assert_eq!(
+            overrides(&profile, address)[3],
+            "model_providers.codex-ds-native.base_url=\"http://127.0.0.1:9/native/v1\""
+        );
+    }
+}

@@ -1,0 +1,170 @@
+//! `codex-ds dump`: what Codex sends, what it costs, and when the prefix cache breaks.
+//!
+//! ```text
+//! Codex ─▶ server ─▶ proxy ─▶ model server        the client's way: nothing on it waits
+//!                │ pieces, bounded
+//!                ▼
+//!            recorder ─▶ writer ─▶ session.jsonl   a thread of its own: masks, compares, writes
+//!                                       │
+//!                                       ▼
+//!                          store ─▶ analysis ─▶ report
+//! ```
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `live` | recording: alone, or around a Codex that it runs |
+//! | `server`, `proxy`, `turn` | the listener; passing on; answering itself |
+//! | `recorder`, `writer`, `pieces`, `decode` | the copy on its way to the disk |
+//! | `store` | the format of a session |
+//! | `analysis`, `tokens` | what a request comes to |
+//! | `report`, `text` | what a user reads |
+//! | `view` | `ls`, `show` and the other commands on what was recorded |
+//! | `profile` | what recording has to know of the profile |
+
+use std::ffi::OsString;
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Subcommand;
+
+use crate::cli::HomeArg;
+use crate::home;
+
+mod analysis;
+mod clock;
+mod decode;
+mod live;
+mod pieces;
+mod profile;
+pub mod proxy;
+pub mod recorder;
+mod report;
+pub mod server;
+pub mod store;
+mod text;
+mod tokens;
+mod turn;
+mod view;
+mod writer;
+
+/// See what Codex sends, what it costs, and when the prefix cache breaks
+///
+/// Without a server it answers each request itself with a minimal turn; with --upstream it passes
+/// everything on as it comes. With `-- ARGS` it runs Codex in the profile, sends what Codex asks
+/// through itself to the profile's endpoint (with --record, answers itself), and reports at the
+/// end. What was recorded lies in `dumps/` in the profile, readable by you alone, with secrets
+/// masked.
+#[derive(Debug, clap::Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "\
+Examples:
+  codex-ds dump -- exec \"hi\"                      one turn, and what it cost
+  codex-ds dump --record --max-bytes 10000 -- exec \"hi\"
+                                                  a check for CI: exit code 1 when it got too big
+  codex-ds dump --upstream http://127.0.0.1:8000/v1 --port 8400
+  codex-ds dump ls
+  codex-ds dump show 3 --section tools
+  codex-ds dump show --follow                     in another terminal, while Codex runs
+
+Exit codes: 0 done; 1 failed, or a request is over --max-bytes; 2 wrong usage; 3 not ready (no
+profile, no Codex, nothing recorded); with `-- ARGS` Codex's own exit code when that is not 0"
+)]
+pub struct Args {
+    /// What to do with what was recorded.
+    #[command(subcommand)]
+    pub view: Option<View>,
+    /// Where it is.
+    #[command(flatten)]
+    pub place: Place,
+    /// Pass requests on to this server
+    #[arg(long, value_name = "URL", conflicts_with = "record")]
+    pub upstream: Option<String>,
+    /// Ask no server: answer each request with a minimal turn [default without `-- ARGS`]
+    #[arg(long)]
+    pub record: bool,
+    /// The port to listen on [default: a free one]
+    #[arg(
+        long,
+        value_name = "PORT",
+        default_value_t = 0,
+        hide_default_value = true
+    )]
+    pub port: u16,
+    /// The address to listen on
+    #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
+    pub bind: IpAddr,
+    /// Let other machines reach it
+    #[arg(long)]
+    pub allow_remote: bool,
+    /// Fail when a request for an answer is larger, and show its largest parts
+    #[arg(long, value_name = "BYTES")]
+    pub max_bytes: Option<u64>,
+    /// Print a line for each request as it ends
+    #[arg(long)]
+    pub follow: bool,
+    /// Write secrets down as they are
+    #[arg(long)]
+    pub unsafe_raw: bool,
+    /// Print the report as JSON; Codex's own output goes to standard error then
+    #[arg(long)]
+    pub json: bool,
+    /// Codex's arguments, behind `--`
+    #[arg(last = true, value_name = "ARGS")]
+    pub codex: Vec<OsString>,
+}
+
+/// Where sessions are.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct Place {
+    /// The profile's folder.
+    #[command(flatten)]
+    pub home: HomeArg,
+    /// The folder of the recorded sessions [default: dumps in the profile]
+    #[arg(long, value_name = "DIR")]
+    pub store: Option<PathBuf>,
+}
+
+impl Place {
+    /// The folder of the sessions.
+    ///
+    /// # Errors
+    /// When there is no home folder to put the default in.
+    pub fn folder(&self) -> Result<PathBuf> {
+        match &self.store {
+            Some(folder) => Ok(std::path::absolute(folder)?),
+            None => Ok(home::wanted(self.home.home.as_deref())?.join(store::FOLDER)),
+        }
+    }
+}
+
+/// Commands on what was recorded.
+#[derive(Debug, Subcommand)]
+pub enum View {
+    /// List the sessions, the newest first
+    Ls(view::LsArgs),
+    /// Show a session, or one of its requests
+    Show(view::ShowArgs),
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// When an option is wrong, a port or file cannot be had, or there is nothing recorded.
+pub fn run(args: &Args) -> Result<u8> {
+    match &args.view {
+        Some(View::Ls(args)) => view::ls(args),
+        Some(View::Show(args)) => view::show(args),
+        None => live::run(args),
+    }
+}
+
+/// The runtime that recording runs in: two threads, so that one direction of a stream does not wait
+/// for the other.
+fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+}

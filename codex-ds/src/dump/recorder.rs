@@ -1,0 +1,383 @@
+//! The copy of what passes, on its way to the disk.
+//!
+//! Whoever handles a request hands pieces to an [`Exchange`], which never waits: a thread of its own
+//! masks and writes them. What it has not got round to is bounded; beyond that the copy is dropped,
+//! counted, and said so. A disk that is full or slow costs the record, never the client.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context as _, Result};
+use axum::http::HeaderMap;
+use bytes::Bytes;
+
+use super::store::{self, Counters, End, Header, Outcome};
+use super::writer::Writer;
+
+/// The most bytes that wait for the disk.
+const WAITING: usize = 8 << 20;
+/// What a message costs beside its bytes, about.
+const MESSAGE: usize = 256;
+
+/// What goes to the writing thread.
+#[derive(Debug)]
+pub(super) enum Message {
+    Begin {
+        n: u64,
+        at_ms: u64,
+        method: String,
+        path: String,
+        headers: Vec<(String, String)>,
+    },
+    RequestChunk {
+        n: u64,
+        bytes: Bytes,
+    },
+    RequestEnd {
+        n: u64,
+    },
+    Response {
+        n: u64,
+        us: u64,
+        status: u16,
+        headers: Vec<(String, String)>,
+    },
+    Chunk {
+        n: u64,
+        us: u64,
+        bytes: Bytes,
+    },
+    End {
+        n: u64,
+        us: u64,
+        outcome: Outcome,
+        lost: u64,
+    },
+    Counters(Counters),
+    /// Everything before it was handled when its other end hangs up.
+    Flush(Sender<()>),
+}
+
+impl Message {
+    pub(super) fn cost(&self) -> usize {
+        let bytes = match self {
+            Self::RequestChunk { bytes, .. } | Self::Chunk { bytes, .. } => bytes.len(),
+            Self::Begin { headers, .. } | Self::Response { headers, .. } => headers
+                .iter()
+                .map(|(name, value)| name.len() + value.len())
+                .sum(),
+            _ => 0,
+        };
+        bytes + MESSAGE
+    }
+}
+
+/// What the handle and its exchanges share.
+#[derive(Debug)]
+struct Shared {
+    sender: Sender<Message>,
+    waiting: Arc<AtomicUsize>,
+    numbers: AtomicU64,
+    /// Bytes that were dropped, of all exchanges.
+    lost: AtomicU64,
+}
+
+impl Shared {
+    /// Hands a message over; false when there is no room for its copy.
+    fn send(&self, message: Message, room: usize) -> bool {
+        let cost = message.cost();
+        let before = self.waiting.fetch_add(cost, Ordering::Relaxed);
+        if before + cost > room || self.sender.send(message).is_err() {
+            self.waiting.fetch_sub(cost, Ordering::Relaxed);
+            return false;
+        }
+        true
+    }
+}
+
+/// Writes a session. Dropped, or after [`Recorder::finish`], all that came is on disk.
+#[derive(Debug)]
+pub struct Recorder {
+    shared: Arc<Shared>,
+    path: PathBuf,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Recorder {
+    /// Starts a session in `folder`, in a new file that only its owner can read.
+    ///
+    /// # Errors
+    /// When the folder or the file cannot be made.
+    pub fn start(folder: &Path, header: &Header, options: WriterOptions) -> Result<Self> {
+        let (path, file) = new_file(folder, header.started_ms)?;
+        let recorder = Self::over(Box::new(file), path, header, options)?;
+        Ok(recorder)
+    }
+
+    /// The same over any writer.
+    pub(super) fn over(
+        sink: Box<dyn Write + Send>,
+        path: PathBuf,
+        header: &Header,
+        options: WriterOptions,
+    ) -> Result<Self> {
+        let (sender, receiver) = mpsc::channel();
+        let waiting = Arc::new(AtomicUsize::new(0));
+        let freed = Arc::clone(&waiting);
+        let mut writer = Writer::new(sink, header, options);
+        let thread = std::thread::Builder::new()
+            .name("dump".to_owned())
+            .spawn(move || run(&receiver, &freed, &mut writer))
+            .context("cannot start the writing thread")?;
+        Ok(Self {
+            shared: Arc::new(Shared {
+                sender,
+                waiting,
+                numbers: AtomicU64::new(0),
+                lost: AtomicU64::new(0),
+            }),
+            path,
+            thread: Some(thread),
+        })
+    }
+
+    /// The session's file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Bytes that passed and were not written down because the disk was too slow.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.shared.lost.load(Ordering::Relaxed)
+    }
+
+    /// Begins a request.
+    #[must_use]
+    pub fn begin(&self, method: &str, path: &str, headers: &HeaderMap) -> Exchange {
+        let n = self.shared.numbers.fetch_add(1, Ordering::Relaxed) + 1;
+        let mut exchange = Exchange {
+            n,
+            start: Instant::now(),
+            shared: Arc::clone(&self.shared),
+            lost: 0,
+            ended: false,
+        };
+        exchange.note(Message::Begin {
+            n,
+            at_ms: now_ms(),
+            method: method.to_owned(),
+            path: path.to_owned(),
+            headers: pairs(headers),
+        });
+        exchange
+    }
+
+    /// Notes the server's counters, read after request `n`.
+    pub fn counters(&self, counters: Counters) {
+        self.shared.send(Message::Counters(counters), 2 * WAITING);
+    }
+
+    /// Keeps the recorder's end waiting for something that belongs to the record.
+    pub(super) fn hold(&self) -> Hold {
+        Hold(Arc::clone(&self.shared))
+    }
+
+    /// Exchanges and holds that are under way.
+    pub(super) fn under_way(&self) -> usize {
+        Arc::strong_count(&self.shared) - 1
+    }
+
+    /// Waits until all that was handed over is written, at most so long; false if it is not then.
+    #[must_use]
+    pub fn flush(&self, limit: Duration) -> bool {
+        let (done, wait) = mpsc::channel();
+        self.shared.send(Message::Flush(done), usize::MAX)
+            // The other end only ever hangs up.
+            && wait.recv_timeout(limit) == Err(mpsc::RecvTimeoutError::Disconnected)
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        // The thread ends when the last exchange is gone, which may be never: a handler that hangs
+        // holds one. All that matters is on disk after this.
+        if self.flush(Duration::from_secs(10)) {
+            drop(self.thread.take());
+        }
+    }
+}
+
+/// See [`Recorder::hold`].
+pub(super) struct Hold(#[expect(dead_code, reason = "counted, not read")] Arc<Shared>);
+
+/// How a session is written.
+pub struct WriterOptions {
+    /// Masks secrets; nothing writes everything as it came.
+    pub redactor: Option<Vec<codex_ds_wire::Secret>>,
+    /// Told of each request's end, on the writing thread.
+    pub on_end: Option<Box<dyn FnMut(&End) + Send>>,
+    /// Told once when the disk refuses a line.
+    pub on_failure: Box<dyn FnMut(&std::io::Error) + Send>,
+}
+
+fn run(receiver: &Receiver<Message>, waiting: &AtomicUsize, writer: &mut Writer) {
+    while let Ok(message) = receiver.recv() {
+        let cost = message.cost();
+        writer.take(message);
+        waiting.fetch_sub(cost, Ordering::Relaxed);
+    }
+}
+
+/// One request on its way through. Dropped before its end, it counts as left by its client.
+#[derive(Debug)]
+pub struct Exchange {
+    n: u64,
+    start: Instant,
+    shared: Arc<Shared>,
+    lost: u64,
+    ended: bool,
+}
+
+impl Exchange {
+    /// Its number in the session.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.n
+    }
+
+    fn us(&self) -> u64 {
+        u64::try_from(self.start.elapsed().as_micros()).unwrap_or(u64::MAX)
+    }
+
+    /// Small things find room where copies do not any more.
+    fn note(&mut self, message: Message) {
+        self.shared.send(message, 2 * WAITING);
+    }
+
+    fn copy(&mut self, message: Message, length: usize) {
+        // A body with a hole in it would be read as another one: after the first loss no more.
+        if self.lost > 0 || !self.shared.send(message, WAITING) {
+            let length = length as u64;
+            self.lost += length;
+            self.shared.lost.fetch_add(length, Ordering::Relaxed);
+        }
+    }
+
+    /// The next bytes of the request's body.
+    pub fn request_chunk(&mut self, bytes: &Bytes) {
+        let message = Message::RequestChunk {
+            n: self.n,
+            bytes: bytes.clone(),
+        };
+        self.copy(message, bytes.len());
+    }
+
+    /// The request's body is complete, or breaks off here.
+    pub fn request_end(&mut self) {
+        self.note(Message::RequestEnd { n: self.n });
+    }
+
+    /// The head of the answer.
+    pub fn response(&mut self, status: u16, headers: &HeaderMap) {
+        let us = self.us();
+        self.note(Message::Response {
+            n: self.n,
+            us,
+            status,
+            headers: pairs(headers),
+        });
+    }
+
+    /// The next bytes of the answer's body.
+    pub fn chunk(&mut self, bytes: &Bytes) {
+        let message = Message::Chunk {
+            n: self.n,
+            us: self.us(),
+            bytes: bytes.clone(),
+        };
+        self.copy(message, bytes.len());
+    }
+
+    /// The end; what comes after the first one does not count.
+    pub fn end(&mut self, outcome: Outcome) {
+        if std::mem::replace(&mut self.ended, true) {
+            return;
+        }
+        let message = Message::End {
+            n: self.n,
+            us: self.us(),
+            outcome,
+            lost: self.lost,
+        };
+        self.note(message);
+    }
+}
+
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        self.end(Outcome::ClientGone);
+    }
+}
+
+fn pairs(headers: &HeaderMap) -> Vec<(String, String)> {
+    headers
+        .iter()
+        .map(|(name, value)| {
+            (
+                name.to_string(),
+                String::from_utf8_lossy(value.as_bytes()).into_owned(),
+            )
+        })
+        .collect()
+}
+
+/// Milliseconds since 1970.
+pub(super) fn now_ms() -> u64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| {
+            u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+        })
+}
+
+fn new_file(folder: &Path, started_ms: u64) -> Result<(PathBuf, File)> {
+    make_private(folder)?;
+    let time = super::clock::file_name(started_ms);
+    for number in 1_u32.. {
+        let name = match number {
+            1 => format!("{time}{}", store::SUFFIX),
+            number => format!("{time}-{number}{}", store::SUFFIX),
+        };
+        let path = folder.join(name);
+        let mut options = std::fs::OpenOptions::new();
+        options.append(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        match options.open(&path) {
+            Ok(file) => return Ok((path, file)),
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(error) => {
+                return Err(error).with_context(|| format!("cannot make {}", path.display()));
+            }
+        }
+    }
+    unreachable!("a folder cannot hold 2^32 sessions of one second")
+}
+
+fn make_private(folder: &Path) -> Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder
+        .create(folder)
+        .with_context(|| format!("cannot make {}", folder.display()))
+}

@@ -1,0 +1,115 @@
+//! The listener that Codex talks to.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Result;
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::response::Response;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+
+use super::proxy::{self, Upstream};
+use super::recorder::Recorder;
+use super::turn;
+use crate::error::UserError;
+
+/// How long a client may take for the head of a request: one that sends it byte by byte is let go.
+const HEAD: Duration = Duration::from_secs(30);
+
+/// Who answers.
+#[derive(Debug)]
+pub enum Answers {
+    /// The dump itself, with a minimal turn.
+    Itself,
+    /// A server, whose answers pass through.
+    Upstream(Upstream),
+}
+
+/// What the handlers share.
+#[derive(Debug)]
+pub struct Desk {
+    /// The record.
+    pub recorder: Recorder,
+    /// Who answers.
+    pub answers: Answers,
+}
+
+/// Takes an address to listen on.
+///
+/// # Errors
+/// When it is not this machine's own and `remote` is not given, or it is taken.
+pub async fn bind(address: IpAddr, port: u16, remote: bool) -> Result<TcpListener> {
+    if !address.is_loopback() && !remote {
+        return Err(UserError::usage(format!(
+            "--bind {address}: everyone on that network could read what Codex sends, and use your \
+             model server; expected a loopback address such as 127.0.0.1"
+        ))
+        .hint("add --allow-remote if that is what you want")
+        .into());
+    }
+    let address = SocketAddr::new(address, port);
+    TcpListener::bind(address).await.map_err(|error| {
+        let taken = error.kind() == std::io::ErrorKind::AddrInUse;
+        let failed = UserError::usage(if taken {
+            format!("port {port} is taken by another program")
+        } else {
+            format!("cannot listen on {address}")
+        })
+        .because(error);
+        if port == 0 {
+            failed
+        } else {
+            failed.hint("leave --port away to get a free one")
+        }
+        .into()
+    })
+}
+
+/// Serves until it is dropped; every open connection goes with it.
+pub async fn serve(listener: TcpListener, desk: Arc<Desk>) {
+    let app = Router::new().fallback(handle).with_state(desk);
+    let mut connections = JoinSet::new();
+    loop {
+        // Those that have ended are taken away as new ones come.
+        while connections.try_join_next().is_some() {}
+        let stream = match listener.accept().await {
+            Ok((stream, _)) => stream,
+            Err(_) => {
+                // Out of file descriptors, or the client is gone already: the next one may do.
+                tokio::time::sleep(Duration::from_millis(20)).await;
+                continue;
+            }
+        };
+        // Each event is a small write that must not wait for the one before to be confirmed.
+        let _ = stream.set_nodelay(true);
+        let service = TowerToHyperService::new(app.clone());
+        connections.spawn(async move {
+            // A connection that breaks is the client's affair; its request is recorded as such.
+            let _ = hyper::server::conn::http1::Builder::new()
+                .timer(TokioTimer::new())
+                .header_read_timeout(HEAD)
+                .serve_connection(TokioIo::new(stream), service)
+                .await;
+        });
+    }
+}
+
+async fn handle(State(desk): State<Arc<Desk>>, request: Request) -> Response<Body> {
+    let path = request
+        .uri()
+        .path_and_query()
+        .map_or("/", |path| path.as_str());
+    let exchange = desk
+        .recorder
+        .begin(request.method().as_str(), path, request.headers());
+    match &desk.answers {
+        Answers::Itself => turn::answer(exchange, request).await,
+        Answers::Upstream(upstream) => proxy::forward(&desk, upstream, exchange, request).await,
+    }
+}

@@ -1,0 +1,463 @@
+//! Puts the pieces of each exchange together, masks them, and appends them to the session's file.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, VecDeque};
+use std::io::Write;
+
+use codex_ds_wire::prefix::{self, Standing};
+use codex_ds_wire::reply::{self, Brings, Reply};
+use codex_ds_wire::sse::SseReader;
+use codex_ds_wire::{Redactor, Secret};
+use serde::Deserialize;
+
+use super::decode;
+use super::pieces::Pieces;
+use super::recorder::{Message, WriterOptions};
+use super::store::{self, End, Event, Header, Line, Outcome, Prefix, Request, Response, Tokens};
+
+/// The most bytes of a request's body that are kept: far more than a context of a million tokens.
+pub(super) const KEPT_REQUEST: usize = 8 << 20;
+/// The most bytes of an answer that are written down.
+pub(super) const KEPT_ANSWER: u64 = 64 << 20;
+/// How many conversations are compared at the same time.
+const CONVERSATIONS: usize = 8;
+
+/// An exchange in the making.
+struct Open {
+    at_ms: u64,
+    method: String,
+    path: String,
+    headers: Vec<(String, String)>,
+    body: Vec<u8>,
+    request_bytes: u64,
+    decoded_bytes: u64,
+    model: Option<String>,
+    prefix: Option<Prefix>,
+    request_written: bool,
+    status: Option<u16>,
+    pieces: Pieces,
+    answer_bytes: u64,
+    unwritten: u64,
+    stream: bool,
+    events: SseReader,
+    whole: Vec<u8>,
+    reply: Reply,
+    first_token_us: Option<u64>,
+}
+
+/// The last request of a conversation.
+struct Last {
+    conversation: String,
+    n: u64,
+    body: String,
+}
+
+/// See the module.
+pub(super) struct Writer {
+    sink: Box<dyn Write + Send>,
+    options: WriterOptions,
+    redactor: Redactor,
+    open: HashMap<u64, Open>,
+    last: VecDeque<Last>,
+    /// The last line may be torn.
+    torn: bool,
+    failed: bool,
+}
+
+impl Writer {
+    pub(super) fn new(
+        sink: Box<dyn Write + Send>,
+        header: &Header,
+        options: WriterOptions,
+    ) -> Self {
+        let mut writer = Self {
+            sink,
+            redactor: Redactor::new(options.redactor.iter().flatten()),
+            options,
+            open: HashMap::new(),
+            last: VecDeque::new(),
+            torn: false,
+            failed: false,
+        };
+        writer.line(&Line::Session(header.clone()));
+        writer
+    }
+
+    pub(super) fn take(&mut self, message: Message) {
+        match message {
+            Message::Begin {
+                n,
+                at_ms,
+                method,
+                path,
+                headers,
+            } => {
+                self.learn(&headers);
+                self.open.insert(
+                    n,
+                    Open {
+                        at_ms,
+                        method,
+                        path,
+                        headers,
+                        body: Vec::new(),
+                        request_bytes: 0,
+                        decoded_bytes: 0,
+                        model: None,
+                        prefix: None,
+                        request_written: false,
+                        status: None,
+                        pieces: Pieces::default(),
+                        answer_bytes: 0,
+                        unwritten: 0,
+                        stream: false,
+                        events: SseReader::with_limit(KEPT_REQUEST),
+                        whole: Vec::new(),
+                        reply: Reply::default(),
+                        first_token_us: None,
+                    },
+                );
+            }
+            Message::RequestChunk { n, bytes } => {
+                if let Some(open) = self.open.get_mut(&n) {
+                    open.request_bytes += bytes.len() as u64;
+                    let room = KEPT_REQUEST.saturating_sub(open.body.len());
+                    open.body.extend_from_slice(&bytes[..bytes.len().min(room)]);
+                }
+            }
+            Message::RequestEnd { n } => self.request(n, 0),
+            Message::Response {
+                n,
+                us,
+                status,
+                headers,
+            } => self.response(n, us, status, headers),
+            Message::Chunk { n, us, bytes } => self.chunk(n, us, &bytes),
+            Message::End {
+                n,
+                us,
+                outcome,
+                lost,
+            } => self.end(n, us, outcome, lost),
+            Message::Counters(counters) => self.line(&Line::Counters(counters)),
+            // Whoever waits is told by that.
+            Message::Flush(done) => drop(done),
+        }
+    }
+
+    /// A key that a client sends is masked wherever it comes back.
+    fn learn(&mut self, headers: &[(String, String)]) {
+        let Some(known) = &mut self.options.redactor else {
+            return;
+        };
+        for name in ["authorization", "x-api-key", "api-key"] {
+            let Some(value) = store::header(headers, name) else {
+                continue;
+            };
+            let secret = Secret::new(value.split_once(' ').map_or(value, |(_, token)| token));
+            // What is sent to a server that wants no key is no secret.
+            let placeholder = secret.expose() == crate::setup::profile::PLACEHOLDER_KEY;
+            if !placeholder && !known.contains(&secret) {
+                known.push(secret);
+                self.redactor = Redactor::new(known.iter());
+            }
+        }
+    }
+
+    fn mask<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        match self.options.redactor {
+            Some(_) => self.redactor.text(text),
+            None => Cow::Borrowed(text),
+        }
+    }
+
+    fn mask_headers(&self, headers: Vec<(String, String)>) -> Vec<(String, String)> {
+        match self.options.redactor {
+            Some(_) => headers
+                .into_iter()
+                .map(|(name, value)| {
+                    let value = self.redactor.header(&name, &value).into_owned();
+                    (name, value)
+                })
+                .collect(),
+            None => headers,
+        }
+    }
+
+    /// Writes the request, once. `lost` bytes of its body were not handed over.
+    fn request(&mut self, n: u64, lost: u64) {
+        let Some(mut open) = self.open.remove(&n) else {
+            return;
+        };
+        if !open.request_written {
+            open.request_written = true;
+            let request = self.put_together(n, &mut open, lost);
+            self.line(&Line::Request(request));
+        }
+        self.open.insert(n, open);
+    }
+
+    fn put_together(&mut self, n: u64, open: &mut Open, lost: u64) -> Request {
+        let raw = std::mem::take(&mut open.body);
+        let encoding = store::header(&open.headers, "content-encoding").map(str::to_owned);
+        let over = open.request_bytes.saturating_sub(raw.len() as u64);
+        let mut note = (over > 0).then(|| {
+            format!(
+                "only the first {} of {} bytes were kept",
+                raw.len(),
+                open.request_bytes
+            )
+        });
+        if lost > 0 {
+            note = Some("the disk was too slow to keep the body".to_owned());
+        }
+        open.decoded_bytes = open.request_bytes;
+        let body = match decode::decode(encoding.as_deref(), raw, KEPT_REQUEST) {
+            Ok(decoded) => {
+                if decoded.cut {
+                    note = Some(format!(
+                        "only the first {KEPT_REQUEST} decoded bytes were kept"
+                    ));
+                }
+                if encoding.is_some() {
+                    open.decoded_bytes = decoded.bytes.len() as u64;
+                }
+                text(decoded.bytes, note.is_some())
+            }
+            Err(why) => {
+                note.get_or_insert(why);
+                None
+            }
+        };
+        if body.is_none() {
+            note.get_or_insert_with(|| "the body is no text, and was not kept".to_owned());
+        }
+        let body = body.map(|body| self.mask(&body).into_owned());
+        open.model = body.as_deref().and_then(model);
+        if store::is_model_request(&open.method, &open.path) {
+            let whole = body.as_deref().filter(|_| note.is_none());
+            open.prefix = Some(self.standing(n, &open.headers, whole));
+        }
+        Request {
+            n,
+            at_ms: open.at_ms,
+            method: open.method.clone(),
+            path: self.mask(&open.path).into_owned(),
+            headers: self.mask_headers(open.headers.clone()),
+            bytes: open.request_bytes,
+            encoding,
+            note,
+            body,
+        }
+    }
+
+    /// How a request stands to the last one of its conversation, which it then is itself.
+    fn standing(&mut self, n: u64, headers: &[(String, String)], body: Option<&str>) -> Prefix {
+        let Some(body) = body else {
+            return Prefix::Unknown {
+                why: "the body was not kept whole".to_owned(),
+            };
+        };
+        let Some(conversation) = conversation(headers, body) else {
+            return Prefix::Unknown {
+                why: "it names no conversation (prompt_cache_key)".to_owned(),
+            };
+        };
+        let at = self
+            .last
+            .iter()
+            .position(|last| last.conversation == conversation);
+        let before = at.and_then(|at| self.last.remove(at));
+        let prefix = before.map_or(Prefix::First, |before| {
+            summary(
+                before.n,
+                prefix::compare(before.body.as_bytes(), body.as_bytes()),
+            )
+        });
+        self.last.push_back(Last {
+            conversation,
+            n,
+            body: body.to_owned(),
+        });
+        if self.last.len() > CONVERSATIONS {
+            self.last.pop_front();
+        }
+        prefix
+    }
+
+    fn response(&mut self, n: u64, us: u64, status: u16, headers: Vec<(String, String)>) {
+        // A server may answer before it has read the whole request; the record has them in order.
+        self.request(n, 0);
+        let masked = self.mask_headers(headers.clone());
+        let Some(open) = self.open.get_mut(&n) else {
+            return;
+        };
+        open.status = Some(status);
+        open.stream = store::header(&headers, "content-type")
+            .is_some_and(|kind| kind.starts_with("text/event-stream"));
+        self.line(&Line::Response(Response {
+            n,
+            us,
+            status,
+            headers: masked,
+        }));
+    }
+
+    fn chunk(&mut self, n: u64, us: u64, bytes: &[u8]) {
+        let Some(mut open) = self.open.remove(&n) else {
+            return;
+        };
+        open.answer_bytes += bytes.len() as u64;
+        if open.answer_bytes > KEPT_ANSWER {
+            open.unwritten += bytes.len() as u64;
+        } else {
+            if open.stream {
+                for event in open.events.push(bytes) {
+                    if open.reply.event(&event.data) != Brings::Other {
+                        open.first_token_us.get_or_insert(us);
+                    }
+                }
+            } else if open.whole.len() < KEPT_REQUEST {
+                open.whole.extend_from_slice(bytes);
+            }
+            let mut done = Vec::new();
+            open.pieces.push(bytes, |piece| done.push(piece));
+            for piece in done {
+                self.event(n, us, piece);
+            }
+        }
+        self.open.insert(n, open);
+    }
+
+    fn event(&mut self, n: u64, us: u64, piece: Vec<u8>) {
+        let piece = String::from_utf8(piece)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+        let text = self.mask(&piece).into_owned();
+        self.line(&Line::Event(Event { n, us, text }));
+    }
+
+    fn end(&mut self, n: u64, us: u64, outcome: Outcome, lost: u64) {
+        self.request(n, lost);
+        let Some(mut open) = self.open.remove(&n) else {
+            return;
+        };
+        if let Some(rest) = open.pieces.finish() {
+            self.event(n, us, rest);
+        }
+        if open.stream {
+            if let Some(event) = open.events.finish() {
+                open.reply.event(&event.data);
+            }
+        } else {
+            open.reply.whole(&open.whole);
+        }
+        let failure = match &open.reply.end {
+            reply::End::Failed(why) => Some(self.mask(why).into_owned()),
+            reply::End::Missing if open.stream && outcome == Outcome::Complete => {
+                Some("the stream ended without its last event".to_owned())
+            }
+            reply::End::Missing | reply::End::Complete => None,
+        };
+        let end = End {
+            n,
+            us,
+            outcome,
+            path: self.mask(&open.path).into_owned(),
+            method: open.method,
+            model: open.model,
+            request_bytes: open.decoded_bytes,
+            response_bytes: open.answer_bytes,
+            status: open.status,
+            first_token_us: open.first_token_us,
+            tokens: tokens(&open.reply),
+            prefix: open.prefix,
+            failure,
+            lost_bytes: lost + open.unwritten,
+        };
+        self.line(&Line::End(Box::new(end.clone())));
+        if let Some(told) = &mut self.options.on_end {
+            told(&end);
+        }
+    }
+
+    fn line(&mut self, line: &Line) {
+        let mut bytes = serde_json::to_vec(line).expect("a line has string keys alone");
+        bytes.push(b'\n');
+        if self.torn {
+            bytes.insert(0, b'\n');
+        }
+        match self.sink.write_all(&bytes).and_then(|()| self.sink.flush()) {
+            Ok(()) => self.torn = false,
+            Err(error) => {
+                self.torn = true;
+                if !std::mem::replace(&mut self.failed, true) {
+                    (self.options.on_failure)(&error);
+                }
+            }
+        }
+    }
+}
+
+/// What a reply cost, where the server says.
+pub(super) fn tokens(reply: &Reply) -> Option<Tokens> {
+    // Nobody sends a prompt of no tokens: the server did not count.
+    let usage = reply.usage.filter(|usage| usage.input_tokens > 0)?;
+    Some(Tokens {
+        input: usage.input_tokens,
+        output: usage.output_tokens,
+        reasoning: usage.output_tokens_details.reasoning_tokens,
+        cached: reply
+            .tells_cached
+            .then_some(usage.input_tokens_details.cached_tokens),
+    })
+}
+
+fn text(mut bytes: Vec<u8>, cut: bool) -> Option<String> {
+    if cut && let Err(error) = std::str::from_utf8(&bytes) {
+        // The cut may have split a character.
+        if error.error_len().is_none() {
+            bytes.truncate(error.valid_up_to());
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+fn model(body: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Body {
+        model: String,
+    }
+    serde_json::from_str::<Body>(body)
+        .ok()
+        .map(|body| body.model)
+}
+
+/// What ties requests to each other: Codex's `prompt_cache_key`, else its session's header.
+pub(super) fn conversation(headers: &[(String, String)], body: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Body {
+        prompt_cache_key: String,
+    }
+    let named = serde_json::from_str::<Body>(body).ok();
+    named.map(|body| body.prompt_cache_key).or_else(|| {
+        ["session-id", "session_id", "thread-id"]
+            .iter()
+            .find_map(|name| store::header(headers, name))
+            .map(str::to_owned)
+    })
+}
+
+fn summary(before: u64, standing: Standing) -> Prefix {
+    match standing {
+        Standing::Extends(_) => Prefix::Extends { before },
+        Standing::Breaks(found) => Prefix::Breaks {
+            before,
+            pointer: found.pointer,
+            lost_permille: (found.lost as u64 * 1000)
+                .checked_div((found.kept + found.lost) as u64)
+                .unwrap_or(0),
+            cause: found.cause,
+        },
+        Standing::Unknown(why) => Prefix::Unknown { why },
+    }
+}
