@@ -340,6 +340,10 @@ pub fn line_of(text: &str, span: Option<Range<usize>>) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
+
+    use proptest::prelude::*;
+
     use super::*;
 
     fn document(text: &str) -> DocumentMut {
@@ -427,5 +431,66 @@ mod tests {
         );
         let merged = merge(&desired, Some(&base), &DocumentMut::new()).unwrap();
         assert!(merged.document.is_empty());
+    }
+
+    /// Documents over few keys, so that two of them meet: values, tables and tables in tables.
+    fn any_document() -> impl Strategy<Value = DocumentMut> {
+        let value = prop_oneof![
+            (0..3i64).prop_map(|n| n.to_string()),
+            Just("\"x\"".to_owned()),
+            Just("[1, 2]".to_owned()),
+            Just("{ k = 1 }".to_owned()),
+        ];
+        let leaf = ("[abc]", value);
+        let table = (
+            "[tuv]",
+            proptest::collection::btree_map("[abc]", "[0-2]", 0..3),
+        );
+        (
+            proptest::collection::btree_map(leaf.0, leaf.1, 0..3),
+            proptest::collection::btree_map(table.0, table.1, 0..3),
+        )
+            .prop_map(|(leaves, tables)| {
+                let mut text = String::new();
+                for (key, value) in leaves {
+                    writeln!(text, "{key} = {value} # note").unwrap();
+                }
+                for (name, keys) in tables {
+                    writeln!(text, "# table\n[{name}.\"quoted {name}\"]").unwrap();
+                    for (key, value) in keys {
+                        writeln!(text, "{key} = {value}").unwrap();
+                    }
+                }
+                document(&text)
+            })
+    }
+
+    proptest! {
+        /// Set-up on whatever stood there, once more, and undo.
+        #[test]
+        fn a_round_trip_loses_nothing(users in any_document(), desired in any_document()) {
+            let first = merge(&users, None, &desired).unwrap();
+            for (key, value) in leaves(&desired) {
+                prop_assert_eq!(&leaves(&first.document)[&key], &value);
+            }
+            let second = merge(&first.document, Some(&first.ours), &desired).unwrap();
+            prop_assert_eq!(second.document.to_string(), first.document.to_string());
+            prop_assert_eq!(&second.ours, &first.ours);
+            let mut undone = second.document;
+            prop_assert!(unmerge(&mut undone, &first.ours, &first.replaced).is_empty());
+            prop_assert_eq!(leaves(&undone), leaves(&users));
+        }
+
+        /// What the user changed after set-up outlives the next set-up, whatever that wants.
+        #[test]
+        fn the_users_changes_stay(first in any_document(), users in any_document(), next in any_document()) {
+            let merged = merge(&users, Some(&leaves(&first)), &next).unwrap();
+            let (before, after) = (leaves(&first), leaves(&merged.document));
+            for (key, value) in leaves(&users) {
+                if before.get(&key) != Some(&value) {
+                    prop_assert_eq!(after.get(&key), Some(&value), "{}", key);
+                }
+            }
+        }
     }
 }
