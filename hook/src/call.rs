@@ -1,19 +1,26 @@
 //! One simple command: what it runs, what it touches, what it prints.
 
-use codex_ds_rules::effects::{Act, EFFECTS, Effect, OTHER, Operands};
-use codex_ds_rules::wrappers::{Form, WRAPPERS, Wrapper};
+use std::rc::Rc;
+
+use codex_ds_rules::readonly::READ_ONLY;
+use codex_ds_rules::wrappers::{WRAPPERS, Where};
 
 use crate::interpreter::{Eval, Interpreter};
 use crate::judge::Line;
 use crate::state::{State, Variable};
-use crate::syntax::{Assign, Piece, Simple};
+use crate::syntax::{Assign, Piece, Simple, Word};
 use crate::value::Value;
+use crate::{builtins, candidates, environment, limits, shells, wrapping};
+
+/// Builtins whose arguments are assignments.
+const DECLARES: &[&str] = &["declare", "typeset", "local", "export", "readonly"];
 
 impl Interpreter<'_> {
     pub(crate) fn simple(&mut self, simple: &Simple, state: &mut State) -> Eval<Value> {
         self.step()?;
-        let words = self.expand_all(&simple.words, state)?;
-        let outer = state.stdin.clone();
+        let words = self.words(simple, state)?;
+        environment::check_printed(self, simple, &words, state)?;
+        let outer = (!simple.redirects.is_empty()).then(|| state.stdin.clone());
         let targets = self.redirect(&simple.redirects, state)?;
         let before =
             (!words.is_empty() && !simple.assigns.is_empty()).then(|| state.variables.clone());
@@ -24,8 +31,47 @@ impl Interpreter<'_> {
         if let Some(variables) = before {
             state.variables = variables;
         }
-        state.stdin = outer;
+        if let Some(stdin) = outer {
+            state.stdin = stdin;
+        }
         Ok(self.store(&targets, output))
+    }
+
+    /// The words of a command, expanded; arrays that `declare` and its like set are set.
+    fn words(&mut self, simple: &Simple, state: &mut State) -> Eval<Vec<Value>> {
+        let declares = simple.words.first().is_some_and(|word| {
+            matches!(word.pieces.as_slice(), [Piece::Plain(name)] if DECLARES.contains(&name.as_str()))
+        });
+        if !declares {
+            return self.expand_all(&simple.words, state);
+        }
+        let mut words = Vec::new();
+        for word in &simple.words {
+            match word.pieces.as_slice() {
+                [Piece::Plain(name), Piece::Array(_)] => {
+                    let (name, append) = match name.strip_suffix("+=") {
+                        Some(name) => (name, true),
+                        None => (name.trim_end_matches('='), false),
+                    };
+                    let assign = Assign {
+                        name: name.to_owned(),
+                        index: false,
+                        append,
+                        value: Word {
+                            pieces: word.pieces[1..].to_vec(),
+                            span: word.span,
+                        },
+                    };
+                    self.assign(&assign, state)?;
+                }
+                // `export a=$b` does not split.
+                [Piece::Plain(text), ..] if crate::text::is_assignment(text) => {
+                    words.push(self.expand_text(word, state)?);
+                }
+                _ => words.append(&mut self.expand(word, state)?),
+            }
+        }
+        Ok(words)
     }
 
     fn assign(&mut self, assign: &Assign, state: &mut State) -> Eval<()> {
@@ -36,7 +82,15 @@ impl Interpreter<'_> {
                 (true, Some(Variable::Scalar(values))) => values.into_iter().take(1).collect(),
                 _ => Vec::new(),
             };
-            all.extend(values);
+            // `[key]=value` elements: the value counts.
+            all.extend(
+                values
+                    .into_iter()
+                    .map(|value| match value.raw().split_once("]=") {
+                        Some((key, rest)) if key.starts_with('[') => Value::known(rest),
+                        _ => value,
+                    }),
+            );
             state
                 .variables
                 .insert(assign.name.clone(), Variable::Array(all));
@@ -59,9 +113,15 @@ impl Interpreter<'_> {
             state
                 .variables
                 .insert(assign.name.clone(), Variable::Array(all));
-        } else {
-            state.set(&assign.name, value);
+            return Ok(());
         }
+        self.set_variable(&assign.name, value, state)
+    }
+
+    /// Sets a variable, after a check of what it makes other programs do.
+    pub(crate) fn set_variable(&mut self, name: &str, value: Value, state: &mut State) -> Eval<()> {
+        environment::check(self, name, &value, state)?;
+        state.set(name, value);
         Ok(())
     }
 
@@ -71,260 +131,144 @@ impl Interpreter<'_> {
         let Some((name, args)) = words.split_first() else {
             return Ok(Value::default());
         };
+        if name.is_empty() {
+            // An unset variable in the place of a name: bash looks for an empty name.
+            return Ok(Value::default());
+        }
         let base = name.base_name();
-        let Some(program) = base.as_known() else {
-            return Ok(Value::unknown());
-        };
-        if let Some(body) = state.functions.get(program).cloned() {
+        match base.as_known() {
+            Some(program) if !program.is_empty() => {
+                let program = program.to_owned();
+                self.program(name, &program, args, state)
+            }
+            _ => candidates::run(self, name, args, state),
+        }
+    }
+
+    /// Runs a program whose base name is known.
+    pub(crate) fn program(
+        &mut self,
+        name: &Value,
+        program: &str,
+        args: &[Value],
+        state: &mut State,
+    ) -> Eval<Value> {
+        if let Some(value) = state.aliases.remove(program) {
+            return self.alias(program, value, args, state);
+        }
+        if let Some(body) = state.functions.get(program).map(Rc::clone) {
             let outer = std::mem::replace(&mut state.positional, args.to_vec());
             let output = self.nested(|this| this.run(std::slice::from_ref(&*body), state))?;
             state.positional = outer;
             return Ok(output);
         }
-        if let Some(output) = self.builtin(program, args, state)? {
+        if let Some(output) = builtins::run(self, program, args, state)? {
+            return Ok(output);
+        }
+        if name.raw().contains('/')
+            && let Some(output) = self.file(name, args, state)?
+        {
             return Ok(output);
         }
         let line = Line::new(program, args);
+        if line.is_help() {
+            return Ok(Value::output());
+        }
         self.judge(&line)?;
-        if Self::asks_help(&line) {
-            return Ok(Value::unknown());
+        if shells::is_shell(program) {
+            return shells::run(self, args, state);
         }
-        if let Some(wrapper) = WRAPPERS.iter().find(|w| wraps(w, program, args)) {
-            return self.wrapped(wrapper, args, state);
+        if let Some(wrapper) = WRAPPERS.iter().find(|w| wrapping::wraps(w, program, args)) {
+            return wrapping::run(self, wrapper, program, args, state);
         }
-        self.effects(program, args, state)?;
-        Ok(Value::unknown())
+        self.place_allows(&line)?;
+        if let Some(output) = crate::special::run(self, program, args, state)? {
+            return Ok(output);
+        }
+        crate::acts::check(self, program, args, state)?;
+        Ok(crate::outputs::of(self, program, args, state))
     }
 
-    /// Builtins that change the state, and shells.
-    fn builtin(&mut self, program: &str, args: &[Value], state: &mut State) -> Eval<Option<Value>> {
-        match program {
-            "cd" | "pushd" => {
-                let target = args.iter().find(|arg| !arg.raw().starts_with('-'));
-                state.cwd = match target {
-                    Some(path) => self.absolute(path, state),
-                    None => Value::known(self.context.home.to_string_lossy()),
-                };
-                Ok(Some(Value::default()))
+    /// An alias: its text stands for the name. The alias itself is not expanded in it.
+    fn alias(
+        &mut self,
+        name: &str,
+        value: String,
+        args: &[Value],
+        state: &mut State,
+    ) -> Eval<Value> {
+        let script = crate::syntax::parse(&value, self.depth);
+        let mut output = Value::default();
+        let last = script.commands.len().saturating_sub(1);
+        for (i, command) in script.commands.iter().enumerate() {
+            if let (true, crate::syntax::Command::Simple(simple)) = (i == last, command) {
+                let mut words = self.words(simple, state)?;
+                words.extend_from_slice(args);
+                output.push_value(&self.nested(|this| this.run_words(&words, state))?);
+            } else {
+                let one = std::slice::from_ref(command);
+                output.push_value(&self.nested(|this| this.run(one, state))?);
             }
-            "eval" => {
-                let text = joined(args);
-                Ok(Some(self.code(&text, state)?))
+        }
+        state.aliases.insert(name.to_owned(), value);
+        Ok(output)
+    }
+
+    /// A program given by its path: a script that the command itself wrote or that lies in a
+    /// file, a link to another program, or a service's start script.
+    fn file(&mut self, name: &Value, args: &[Value], state: &mut State) -> Eval<Option<Value>> {
+        let path = self.absolute(name, state);
+        let Some(path) = path.as_known().map(str::to_owned) else {
+            return Ok(None);
+        };
+        for folder in ["/etc/init.d/", "/etc/rc.d/", "/etc/rc.d/init.d/"] {
+            if let Some(service) = path.strip_prefix(folder) {
+                let mut words = vec![Value::known("service"), Value::known(service)];
+                words.extend_from_slice(args);
+                return self.nested(|this| this.run_words(&words, state)).map(Some);
             }
-            "bash" | "sh" | "dash" | "zsh" | "ksh" | "ash" | "rbash" | "fish" | "mksh" => {
-                self.shell(args, state).map(Some)
+        }
+        if let Some(target) = self.links.get(&path).cloned() {
+            let mut words = vec![target];
+            words.extend_from_slice(args);
+            return self.nested(|this| this.run_words(&words, state)).map(Some);
+        }
+        let written = self.written.contains_key(&path);
+        let content = self.content(&Value::known(path.as_str()), state);
+        if !written && !content.raw().starts_with("#!") && !path.ends_with(".sh") {
+            return Ok(None);
+        }
+        if !written && !content.is_known() {
+            return Ok(None);
+        }
+        shells::file(self, &path, &content, args, state).map(Some)
+    }
+
+    /// Where the command runs bounds what it may be.
+    fn place_allows(&self, line: &Line<'_>) -> Eval<()> {
+        let read_only = READ_ONLY.contains(&line.program);
+        match self.place {
+            Where::Remote if !read_only && !crate::snippets::is_interpreter(line.program) => {
+                self.deny("remote.write", line.shown())
             }
-            "echo" => {
-                let mut text = joined(args);
-                text.push("\n");
-                Ok(Some(text))
+            Where::Privileged if !read_only => {
+                self.deny("users.privilege", format!("sudo {}", line.shown()))
             }
-            "cat" if args.is_empty() => Ok(Some(state.stdin.clone().unwrap_or_default())),
-            _ => Ok(None),
+            _ => Ok(()),
         }
     }
 
     /// Text that a shell reads.
     pub(crate) fn code(&mut self, text: &Value, state: &mut State) -> Eval<Value> {
-        match text.as_known() {
-            Some(text) => self.script(text, state),
-            None => {
-                self.deny("shell.unknown-code", text.shown())?;
-                Ok(Value::unknown())
-            }
+        if text.is_unknown() || text.raw().len() > limits::SCRIPT_BYTES {
+            self.deny("shell.unknown-code", text.shown())?;
+            return Ok(Value::output());
         }
+        let outer = std::mem::replace(&mut self.inner_code, true);
+        let result = self.script(text.raw(), state);
+        self.inner_code = outer;
+        result
     }
-
-    /// A shell as a program of its own.
-    fn shell(&mut self, args: &[Value], state: &State) -> Eval<Value> {
-        let mut inner = state.clone();
-        let mut rest = args.iter();
-        while let Some(arg) = rest.next() {
-            let raw = arg.raw();
-            if raw.starts_with("--") {
-                continue;
-            }
-            if raw.starts_with('-') && raw.contains('c') {
-                let Some(text) = rest.next() else {
-                    return Ok(Value::default());
-                };
-                if let Some(zero) = rest.next() {
-                    inner.zero = zero.clone();
-                }
-                inner.positional = rest.cloned().collect();
-                return self.code(text, &mut inner);
-            }
-            if raw == "-n" {
-                return Ok(Value::default());
-            }
-            if !raw.starts_with('-') {
-                let text = self.content(arg, state);
-                inner.positional = rest.cloned().collect();
-                return match text.as_known() {
-                    Some(text) => self.script(text, &mut inner),
-                    None => Ok(Value::unknown()),
-                };
-            }
-        }
-        match state.stdin.clone() {
-            Some(text) => self.code(&text, &mut inner),
-            None => {
-                self.deny("shell.interactive", "a shell without a script")?;
-                Ok(Value::unknown())
-            }
-        }
-    }
-
-    /// The command that a wrapper runs.
-    fn wrapped(&mut self, wrapper: &Wrapper, args: &[Value], state: &mut State) -> Eval<Value> {
-        let mut skip = wrapper.skip + wrapper.sub.len();
-        let mut rest = args;
-        while let Some((arg, after)) = rest.split_first() {
-            let raw = arg.raw();
-            if wrapper.inert.contains(&raw) {
-                return Ok(Value::unknown());
-            }
-            if wrapper.scripts.contains(&raw) {
-                if let Some(text) = after.first() {
-                    let text = text.clone();
-                    self.at(wrapper.place, |this| this.code(&text, state))?;
-                }
-                rest = after.get(1..).unwrap_or_default();
-                continue;
-            }
-            if raw == "--" {
-                rest = after;
-                if skip == 0 {
-                    break;
-                }
-                continue;
-            }
-            if raw.len() > 1 && raw.starts_with('-') {
-                let takes = wrapper.values.contains(&raw);
-                rest = after.get(usize::from(takes)..).unwrap_or_default();
-                continue;
-            }
-            if wrapper.assigns && crate::text::is_assignment(raw) {
-                rest = after;
-                continue;
-            }
-            if skip > 0 {
-                skip -= 1;
-                rest = after;
-                continue;
-            }
-            break;
-        }
-        if rest.is_empty() {
-            return Ok(Value::unknown());
-        }
-        let script = match wrapper.form {
-            Form::Words => false,
-            Form::Script => true,
-            Form::Either => rest.len() == 1,
-        };
-        self.at(wrapper.place, |this| {
-            if script {
-                this.code(&joined(rest), &mut state.clone())
-            } else {
-                this.run_words(rest, &mut state.clone())
-            }
-        })
-    }
-
-    /// The acts of a program on the paths in its arguments.
-    fn effects(&mut self, program: &str, args: &[Value], state: &State) -> Eval<()> {
-        let effect = EFFECTS
-            .iter()
-            .find(|e| {
-                e.programs.contains(&program)
-                    && (e.when.is_empty()
-                        || args
-                            .iter()
-                            .any(|arg| e.when.iter().any(|w| arg.raw() == *w)))
-            })
-            .unwrap_or(&OTHER);
-        let operands = self.options(effect, args, state)?;
-        let count = operands.len();
-        for (i, operand) in operands.into_iter().enumerate() {
-            let act = match effect.operands {
-                Operands::Each(act) => act,
-                Operands::Last(last, others) => {
-                    if i + 1 == count && count > 1 {
-                        last
-                    } else {
-                        others
-                    }
-                }
-                Operands::AllButFirst(act) if i > 0 => act,
-                Operands::AllButFirst(_) => Act::Nothing,
-            };
-            self.act(act, operand, state)?;
-        }
-        Ok(())
-    }
-
-    /// Checks the options whose values are paths; gives the operands.
-    fn options<'v>(
-        &mut self,
-        effect: &Effect,
-        args: &'v [Value],
-        state: &State,
-    ) -> Eval<Vec<&'v Value>> {
-        let mut operands = Vec::new();
-        let mut rest = args.iter();
-        while let Some(arg) = rest.next() {
-            let raw = arg.raw();
-            if raw == "--" {
-                operands.extend(rest);
-                break;
-            }
-            let key = effect.keys.iter().find_map(|(key, act)| {
-                raw.strip_prefix(key)?
-                    .strip_prefix('=')
-                    .map(|path| (path, *act))
-            });
-            if let Some((path, act)) = key {
-                self.act(act, &Value::known(path), state)?;
-            } else if raw.len() > 1 && raw.starts_with('-') {
-                if let Some((_, act)) = effect.options.iter().find(|(name, _)| *name == raw) {
-                    if let Some(path) = rest.next() {
-                        self.act(*act, path, state)?;
-                    }
-                } else if effect.values.contains(&raw) {
-                    rest.next();
-                }
-            } else {
-                operands.push(arg);
-            }
-        }
-        Ok(operands)
-    }
-}
-
-/// Whether a wrapper's row is about this command line.
-fn wraps(wrapper: &Wrapper, program: &str, args: &[Value]) -> bool {
-    if !wrapper.names.contains(&program) {
-        return false;
-    }
-    let mut words = Vec::new();
-    let mut rest = args.iter();
-    while let Some(arg) = rest.next()
-        && words.len() < wrapper.sub.len()
-    {
-        if arg.raw().starts_with('-') {
-            if wrapper.values.contains(&arg.raw()) {
-                rest.next();
-            }
-        } else {
-            words.push(arg);
-        }
-    }
-    wrapper.sub.iter().enumerate().all(|(i, names)| {
-        words
-            .get(i)
-            .is_some_and(|word| names.iter().any(|name| word.may_be(name)))
-    })
 }
 
 /// Arguments with single spaces between them.

@@ -10,6 +10,9 @@ pub trait Files {
     /// The beginning of a regular file as text, at most `limit` bytes; `None` if there is no such
     /// file or it is not text.
     fn read(&self, path: &Path, limit: u64) -> Option<String>;
+
+    /// Whether anything is at this path.
+    fn exists(&self, path: &Path) -> bool;
 }
 
 /// No file exists.
@@ -19,6 +22,10 @@ pub struct NoFiles;
 impl Files for NoFiles {
     fn read(&self, _path: &Path, _limit: u64) -> Option<String> {
         None
+    }
+
+    fn exists(&self, _path: &Path) -> bool {
+        false
     }
 }
 
@@ -41,12 +48,20 @@ impl Files for RealFiles {
             .ok()?;
         Some(text)
     }
+
+    fn exists(&self, path: &Path) -> bool {
+        path.symlink_metadata().is_ok()
+    }
 }
 
 /// Files by their paths, for tests and for `guard check`.
 impl Files for BTreeMap<PathBuf, String> {
     fn read(&self, path: &Path, _limit: u64) -> Option<String> {
         self.get(path).cloned()
+    }
+
+    fn exists(&self, path: &Path) -> bool {
+        self.contains_key(path)
     }
 }
 

@@ -381,10 +381,10 @@ impl Interpreter<'_> {
                 }
                 all
             }
-            "?" | "$" | "!" | "UID" | "EUID" | "PPID" | "RANDOM" | "SECONDS" | "LINENO"
-            | "BASHPID" | "HOSTNAME" | "EPOCHSECONDS" | "SHLVL" | "COLUMNS" | "LINES" => {
-                Value::some_name()
-            }
+            // The last job of this very command: rules may tell it from other processes.
+            "!" => Value::known("%!"),
+            "?" | "$" | "UID" | "EUID" | "PPID" | "RANDOM" | "SECONDS" | "LINENO" | "BASHPID"
+            | "HOSTNAME" | "EPOCHSECONDS" | "SHLVL" | "COLUMNS" | "LINES" => Value::some_name(),
             _ => return None,
         })
     }

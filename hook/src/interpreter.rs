@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::limits;
 use crate::policy::Policy;
 use crate::state::State;
-use crate::syntax::{self, Command, Error, Redirect, RedirectOp, Script, Simple, Word};
+use crate::syntax::{self, Command, Error, Join, Redirect, RedirectOp, Script, Simple, Word};
 use crate::value::Value;
 use crate::verdict::Denial;
 
@@ -21,6 +21,10 @@ pub(crate) struct Interpreter<'a> {
     pub(crate) context: &'a Context<'a>,
     /// What the script wrote so far, by path.
     pub(crate) written: BTreeMap<String, Value>,
+    /// Programs that the script linked or copied to another path.
+    pub(crate) links: BTreeMap<String, Value>,
+    /// Whether the commands at hand come from a text inside the command.
+    pub(crate) inner_code: bool,
     /// Where the commands at hand run.
     pub(crate) place: Where,
     pub(crate) depth: u32,
@@ -34,6 +38,8 @@ impl<'a> Interpreter<'a> {
             policy,
             context,
             written: BTreeMap::new(),
+            links: BTreeMap::new(),
+            inner_code: false,
             place: Where::Here,
             depth: 0,
             steps: 0,
@@ -128,8 +134,12 @@ impl<'a> Interpreter<'a> {
             Command::Pipeline(stages) => self.pipeline(stages, state),
             Command::AndOr(first, rest) => {
                 let mut output = self.command(first, state)?;
-                for (_, command) in rest {
-                    output.push_value(&self.command(command, state)?);
+                for (join, command) in rest {
+                    let more = self.command(command, state)?;
+                    // Behind `||` it prints only if what came before failed.
+                    if *join == Join::And || output.is_empty() {
+                        output.push_value(&more);
+                    }
                 }
                 Ok(output)
             }

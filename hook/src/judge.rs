@@ -40,7 +40,7 @@ impl<'a> Line<'a> {
                 && !arg.raw().starts_with("+")
             {
                 line.flags.push(arg);
-                if values.contains(&arg.raw()) {
+                if takes_value(arg.raw(), values) {
                     rest.next();
                 }
             } else {
@@ -62,7 +62,7 @@ impl<'a> Line<'a> {
 
     /// Whether the command only asks for help or a version: the flag is the last word, and
     /// only subcommand words stand before it.
-    fn is_help(&self) -> bool {
+    pub(crate) fn is_help(&self) -> bool {
         let Some((last, before)) = self.args.split_last() else {
             return false;
         };
@@ -95,17 +95,29 @@ impl<'a> Line<'a> {
                 })
             })
         });
-        path && pattern.when.iter().all(|test| self.holds(test, steps))
-            && !pattern.unless.iter().any(|test| self.holds(test, steps))
+        path && pattern
+            .when
+            .iter()
+            .all(|test| self.holds(test, steps, true))
+            && !pattern
+                .unless
+                .iter()
+                .any(|test| self.holds(test, steps, false))
     }
 
-    fn holds(&self, test: &Test, steps: usize) -> bool {
+    /// `bundles` says whether an option may be one letter of a longer bundle: what excuses a
+    /// command must be plain.
+    fn holds(&self, test: &Test, steps: usize, bundles: bool) -> bool {
         let operands = self.words.get(steps..).unwrap_or_default();
         let form = |value: &Value, forms: &[&str]| {
-            !value.is_unknown() && forms.iter().any(|form| value.may_match(form))
+            !(value.is_unknown() || value.is_vague() && value.is_open())
+                && forms.iter().any(|form| value.may_match(form))
         };
         match test {
-            Test::Flag(names) => self.flags.iter().any(|flag| is_flag(flag, names)),
+            Test::Flag(names) => self
+                .flags
+                .iter()
+                .any(|flag| is_flag(flag, names, if bundles { usize::MAX } else { 4 })),
             Test::Word(names) => self.args.iter().any(|arg| form(arg, names)),
             Test::Operand(forms) => operands.iter().any(|value| form(value, forms)),
             Test::First(forms) => operands.first().is_some_and(|value| form(value, forms)),
@@ -119,9 +131,26 @@ impl<'a> Line<'a> {
     }
 }
 
+/// Whether an option takes the next word as its value: it is listed, or it is a bundle of
+/// letters of which the last is listed.
+pub(crate) fn takes_value(option: &str, values: &[&str]) -> bool {
+    if values.contains(&option) {
+        return true;
+    }
+    let Some(letters) = option.strip_prefix('-').filter(|l| !l.starts_with('-')) else {
+        return false;
+    };
+    let first = letters.char_indices().find(|(_, c)| {
+        values
+            .iter()
+            .any(|value| value.len() == 2 && value.ends_with(*c) && value.starts_with('-'))
+    });
+    first.is_some_and(|(at, c)| at + c.len_utf8() == letters.len())
+}
+
 /// Whether an option is one of these: `-f` also inside `-uf`, `--force` also shortened to a
 /// prefix of three letters or more, or with a value.
-fn is_flag(flag: &Value, names: &[&str]) -> bool {
+fn is_flag(flag: &Value, names: &[&str], longest: usize) -> bool {
     if flag.is_unknown() {
         return false;
     }
@@ -137,7 +166,7 @@ fn is_flag(flag: &Value, names: &[&str]) -> bool {
         }
         let single = name.len() == 2;
         if single && !raw.starts_with("--") && raw.starts_with('-') {
-            return raw[1..].contains(&name[1..]);
+            return raw == *name || (raw.len() <= longest && raw[1..].contains(&name[1..]));
         }
         flag.may_be(name)
             || raw
@@ -149,9 +178,6 @@ fn is_flag(flag: &Value, names: &[&str]) -> bool {
 impl Interpreter<'_> {
     /// Denies a command that a rule in force matches.
     pub(crate) fn judge(&self, line: &Line<'_>) -> Eval<()> {
-        if line.is_help() {
-            return Ok(());
-        }
         match self.first_match(line) {
             Some(rule) => Err(Denial::by(rule, line.shown())),
             None => Ok(()),
@@ -166,10 +192,5 @@ impl Interpreter<'_> {
                     Matcher::Analysis => false,
                 }
         })
-    }
-
-    /// Whether a command only asks for help.
-    pub(crate) fn asks_help(line: &Line<'_>) -> bool {
-        line.is_help()
     }
 }

@@ -9,26 +9,39 @@
 //! Nothing here starts a process, opens a connection or waits. Whatever cannot be read to its
 //! end is denied.
 
+mod acts;
 mod arithmetic;
 mod braces;
+mod builtins;
 mod call;
+mod candidates;
 mod characters;
 mod context;
+mod decode;
+mod environment;
 mod expand;
+mod git;
+mod http;
 mod interpreter;
 mod judge;
 mod limits;
+mod lists;
 mod operators;
+mod outputs;
 mod patch;
 mod places;
 mod policy;
 mod program;
 pub mod protocol;
+mod shells;
+mod snippets;
+mod special;
 mod state;
 mod syntax;
 mod text;
 mod value;
 mod verdict;
+mod wrapping;
 
 pub use context::{Context, Files, NoFiles, RealFiles, find_workspace};
 pub use policy::{Policy, PolicyError, default_policy_toml};
@@ -51,10 +64,8 @@ pub fn evaluate(command: &str, policy: &Policy, context: &Context<'_>) -> Verdic
 pub fn evaluate_patch(patch: &str, policy: &Policy, context: &Context<'_>) -> Verdict {
     let interpreter = interpreter::Interpreter::new(policy, context);
     let state = state::State::new(value::Value::known(context.cwd.to_string_lossy()));
-    for (act, path) in patch::targets(patch) {
-        if let Err(denial) = interpreter.act(act, &value::Value::known(path), &state) {
-            return Verdict::Deny(denial);
-        }
+    match interpreter.patch(patch, &state) {
+        Ok(()) => Verdict::Allow,
+        Err(denial) => Verdict::Deny(denial),
     }
-    Verdict::Allow
 }

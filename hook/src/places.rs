@@ -68,12 +68,31 @@ impl Interpreter<'_> {
         }
     }
 
+    /// Whether nothing can be at a path: the script did not write it and it is not there. A glob
+    /// of which nothing is known to exist counts as nothing.
+    pub(crate) fn is_missing(&self, path: &Value) -> bool {
+        match path.as_known() {
+            Some(path) => {
+                !self.written.contains_key(path) && !self.context.files.exists(path.as_ref())
+            }
+            None => false,
+        }
+    }
+
     pub(crate) fn read_path(&self, path: &Value, state: &State) -> Eval<()> {
         self.act(Act::Read, path, state)
     }
 
     pub(crate) fn write_path(&self, path: &Value, state: &State) -> Eval<()> {
         self.act(Act::Write, path, state)
+    }
+
+    /// Checks the paths that a patch touches.
+    pub(crate) fn patch(&self, patch: &str, state: &State) -> Eval<()> {
+        for (act, path) in crate::patch::targets(patch) {
+            self.act(act, &Value::known(path), state)?;
+        }
+        Ok(())
     }
 
     /// Checks an act on a path.
@@ -242,9 +261,12 @@ pub(crate) fn below(path: &Value, folder: &str) -> bool {
     let mut parts = path.raw().split('/');
     folder.split('/').all(|wanted| match parts.next() {
         Some(part) if part == wanted => true,
+        // A glob does not match a leading dot.
         Some(part) => {
             let part = Value::known(part);
-            !part.is_open() && part.may_match(wanted)
+            part.is_glob()
+                && wanted.starts_with('.') <= part.raw().starts_with('.')
+                && part.may_match(wanted)
         }
         None => false,
     })
@@ -267,7 +289,9 @@ fn below_known(path: &str, folder: &Value) -> bool {
         parts.next().is_some_and(|part| {
             part == wanted || {
                 let wanted = Value::known(wanted);
-                !wanted.is_open() && wanted.may_be(part)
+                wanted.is_glob()
+                    && part.starts_with('.') <= wanted.raw().starts_with('.')
+                    && wanted.may_be(part)
             }
         })
     })
@@ -286,4 +310,22 @@ fn is_device(path: &Value) -> bool {
         && !paths::HARMLESS_DEVICES
             .iter()
             .any(|device| below(path, device))
+}
+
+/// Whether a text is the path of a disk.
+pub(crate) fn is_device_text(text: &str) -> bool {
+    [
+        "/dev/sd",
+        "/dev/nvme",
+        "/dev/vd",
+        "/dev/hd",
+        "/dev/xvd",
+        "/dev/mmcblk",
+        "/dev/md",
+        "/dev/mapper/",
+        "/dev/dm-",
+        "/dev/disk",
+    ]
+    .iter()
+    .any(|device| text.starts_with(device))
 }

@@ -26,6 +26,8 @@ pub(crate) struct State {
     pub(crate) cwd: Value,
     /// What standard input holds; `None` if it is what the caller has.
     pub(crate) stdin: Option<Value>,
+    /// What `popd` goes back to.
+    pub(crate) folders: Vec<Value>,
     /// Which of a variable's values the present turn takes.
     pub(crate) picks: Vec<(String, usize)>,
 }
@@ -40,6 +42,7 @@ impl State {
             positional: Vec::new(),
             cwd,
             stdin: None,
+            folders: Vec::new(),
             picks: Vec::new(),
         }
     }

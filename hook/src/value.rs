@@ -8,6 +8,12 @@ const ANY: char = '\u{10ffff}';
 const STAR: char = '\u{10fffe}';
 /// Any one character: an active `?` or `[…]`.
 const ONE: char = '\u{fffff}';
+/// A name or number of which nothing is known: no glob, no slash.
+const WORD: char = '\u{ffffe}';
+/// Any text that a program printed.
+const OUTPUT: char = '\u{effff}';
+/// All of them.
+const OPEN: [char; 5] = [ANY, STAR, ONE, WORD, OUTPUT];
 
 /// A text of which parts may be unknown.
 ///
@@ -25,9 +31,14 @@ impl Value {
         Self(ANY.to_string())
     }
 
-    /// A name without a slash, of which nothing else is known.
+    /// A name or number without a slash, of which nothing else is known.
     pub(crate) fn some_name() -> Self {
-        Self(STAR.to_string())
+        Self(WORD.to_string())
+    }
+
+    /// What a program prints, of which nothing is known.
+    pub(crate) fn output() -> Self {
+        Self(OUTPUT.to_string())
     }
 
     pub(crate) fn push(&mut self, text: &str) {
@@ -62,17 +73,40 @@ impl Value {
     }
 
     pub(crate) fn is_known(&self) -> bool {
-        !self.0.contains([ANY, STAR, ONE])
+        !self.0.contains(OPEN)
     }
 
     /// Whether any part could be any text.
     pub(crate) fn is_open(&self) -> bool {
-        self.0.contains(ANY)
+        self.0.contains([ANY, OUTPUT])
+    }
+
+    /// Whether all that is unknown of it are globs.
+    pub(crate) fn is_glob(&self) -> bool {
+        self.0.contains([STAR, ONE]) && !self.0.contains([ANY, WORD, OUTPUT])
+    }
+
+    /// Whether a part is what a program printed.
+    pub(crate) fn is_printed(&self) -> bool {
+        self.0.contains(OUTPUT)
+    }
+
+    /// Whether no letter or digit of it is known.
+    pub(crate) fn is_vague(&self) -> bool {
+        !self.is_known()
+            && !self
+                .0
+                .chars()
+                .any(|c| !OPEN.contains(&c) && c.is_alphanumeric())
     }
 
     /// Whether nothing at all is known.
     pub(crate) fn is_unknown(&self) -> bool {
-        !self.0.is_empty() && self.0.chars().all(|c| matches!(c, ANY | STAR | ONE))
+        !self.0.is_empty()
+            && self
+                .0
+                .chars()
+                .all(|c| matches!(c, ANY | WORD | OUTPUT) || c.is_whitespace())
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -86,7 +120,7 @@ impl Value {
 
     /// The known text up to the first unknown part.
     pub(crate) fn known_prefix(&self) -> &str {
-        self.0.split([ANY, STAR, ONE]).next().unwrap_or_default()
+        self.0.split(OPEN).next().unwrap_or_default()
     }
 
     /// The last component of the text read as a path.
@@ -121,8 +155,8 @@ impl Value {
         self.0
             .chars()
             .map(|c| match c {
-                ANY => Token::Any,
-                STAR => Token::Star,
+                ANY | OUTPUT => Token::Any,
+                STAR | WORD => Token::Star,
                 ONE => Token::One,
                 c => Token::Char(c),
             })
@@ -134,7 +168,7 @@ impl Value {
         let mut out = String::with_capacity(self.0.len());
         for c in self.0.chars() {
             match c {
-                ANY => out.push('…'),
+                ANY | OUTPUT | WORD => out.push('…'),
                 STAR => out.push('*'),
                 ONE => out.push('?'),
                 c if c.is_control() => {

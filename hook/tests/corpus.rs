@@ -68,7 +68,6 @@ fn assert_none(wrong: &[String]) {
 }
 
 #[test]
-#[ignore = "the table of rules is not complete yet"]
 fn lab_denies() {
     assert_none(&wrong("deny.tsv", Preset::Lab, true, &[]));
 }

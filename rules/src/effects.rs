@@ -172,7 +172,7 @@ pub static EFFECTS: &[Effect] = &[
         programs: &[
             "chmod", "chown", "chgrp", "chattr", "chcon", "setcap", "gchmod",
         ],
-        operands: Operands::AllButFirst(Act::Mode),
+        operands: Operands::Each(Act::Mode),
         ..BASE
     },
     Effect {

@@ -45,6 +45,62 @@ pub struct Rule {
     pub allow: &'static [&'static str],
 }
 
+impl Rule {
+    /// A rule of both presets whose forms also go to execpolicy where a prefix can say them.
+    const fn new(id: &'static str, class: Class, title: &'static str) -> Self {
+        Self {
+            id,
+            class,
+            title,
+            why: "",
+            instead: "",
+            on: Matcher::Analysis,
+            presets: &[Preset::Lab, Preset::Dev],
+            execpolicy: Prefixes::None,
+            deny: &[],
+            allow: &[],
+        }
+    }
+
+    const fn because(mut self, why: &'static str, instead: &'static str) -> Self {
+        self.why = why;
+        self.instead = instead;
+        self
+    }
+
+    const fn on(mut self, patterns: &'static [Pattern]) -> Self {
+        self.on = Matcher::Commands(patterns);
+        self.execpolicy = Prefixes::Same;
+        self
+    }
+
+    /// Forms that prefixes would say too bluntly: `prefixes` gives execpolicy others.
+    const fn on_with_prefixes(mut self, patterns: &'static [Pattern]) -> Self {
+        self.on = Matcher::Commands(patterns);
+        self
+    }
+
+    const fn lab_only(mut self) -> Self {
+        self.presets = &[Preset::Lab];
+        self
+    }
+
+    const fn prefixes(mut self, patterns: &'static [Pattern]) -> Self {
+        self.execpolicy = Prefixes::These(patterns);
+        self
+    }
+
+    const fn denies(mut self, examples: &'static [&'static str]) -> Self {
+        self.deny = examples;
+        self
+    }
+
+    const fn passes(mut self, examples: &'static [&'static str]) -> Self {
+        self.allow = examples;
+        self
+    }
+}
+
 /// What Codex's execpolicy, which knows only prefixes of plain commands, gets of a rule.
 #[derive(Clone, Copy, Debug)]
 pub enum Prefixes {

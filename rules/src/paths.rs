@@ -103,6 +103,11 @@ pub const HARMLESS_DEVICES: &[&str] = &[
 
 /// Secrets: reading, sending or changing these is denied. A trailing `/` covers what is below.
 pub const SECRETS: &[&str] = &[
+    "~/.ssh",
+    "~/.aws",
+    "~/.gnupg",
+    "~/.config",
+    "~/.kube",
     "~/.ssh/id_*",
     "~/.ssh/*_key",
     "~/.ssh/*.pem",

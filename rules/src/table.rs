@@ -1,15 +1,53 @@
 //! The table of rules, in files by class.
 
+// Rows read best as rows.
+#[rustfmt::skip]
 mod analysis;
+#[rustfmt::skip]
+mod cloud;
+#[rustfmt::skip]
+mod containers;
+#[rustfmt::skip]
 mod delete;
-mod machine;
+#[rustfmt::skip]
+mod disk;
+#[rustfmt::skip]
+mod git;
+#[rustfmt::skip]
+mod guard;
+#[rustfmt::skip]
+mod hardware;
+#[rustfmt::skip]
+mod kubernetes;
+#[rustfmt::skip]
+mod network;
+#[rustfmt::skip]
+mod power;
+#[rustfmt::skip]
+mod publish;
+#[rustfmt::skip]
+mod secrets;
+#[rustfmt::skip]
+mod system;
 
-use crate::{Preset, Rule};
+use crate::Rule;
 
-const BOTH: &[Preset] = &[Preset::Lab, Preset::Dev];
-const LAB: &[Preset] = &[Preset::Lab];
-
-const PARTS: &[&[Rule]] = &[delete::RULES, machine::RULES, analysis::RULES];
+const PARTS: &[&[Rule]] = &[
+    delete::RULES,
+    disk::RULES,
+    power::RULES,
+    hardware::RULES,
+    network::RULES,
+    system::RULES,
+    containers::RULES,
+    kubernetes::RULES,
+    git::RULES,
+    cloud::RULES,
+    publish::RULES,
+    secrets::RULES,
+    guard::RULES,
+    analysis::RULES,
+];
 
 const COUNT: usize = {
     let mut count = 0;

@@ -12,8 +12,7 @@ mod scan;
 mod words;
 
 pub(crate) use ast::{
-    Arm, Assign, Command, Heredoc, Index, Join, Op, Param, Piece, Redirect, RedirectOp, Script,
-    Simple, Span, Word,
+    Assign, Command, Index, Join, Op, Param, Piece, Redirect, RedirectOp, Script, Simple, Word,
 };
 
 use crate::limits;

@@ -1,0 +1,183 @@
+//! What a program does to the paths in its arguments.
+
+use codex_ds_rules::effects::{Act, EFFECTS, Effect, OTHER, Operands};
+
+use crate::interpreter::{Eval, Interpreter};
+use crate::judge::takes_value;
+use crate::state::State;
+use crate::value::Value;
+
+/// Checks every path in a command's arguments.
+pub(crate) fn check(
+    this: &mut Interpreter<'_>,
+    program: &str,
+    args: &[Value],
+    state: &State,
+) -> Eval<()> {
+    let effect = EFFECTS
+        .iter()
+        .find(|effect| effect.programs.contains(&program) && applies(effect, args))
+        .unwrap_or(&OTHER);
+    let (operands, targets) = options(this, effect, args, state)?;
+    let count = operands.len();
+    let mut written: Vec<&Value> = targets;
+    for (i, operand) in operands.iter().enumerate() {
+        let act = match effect.operands {
+            Operands::Each(act) => act,
+            // With a target option every operand is a source.
+            Operands::Last(last, others) => {
+                if i + 1 == count && count > 1 && written.is_empty() {
+                    last
+                } else {
+                    others
+                }
+            }
+            Operands::AllButFirst(act) if i > 0 => act,
+            Operands::AllButFirst(_) => Act::Nothing,
+        };
+        this.act(act, operand, state)?;
+        if act == Act::Write {
+            written.push(operand);
+        }
+    }
+    follow(this, program, &operands, &written, state)
+}
+
+fn applies(effect: &Effect, args: &[Value]) -> bool {
+    effect.when.is_empty()
+        || args.iter().enumerate().any(|(i, arg)| {
+            let raw = arg.raw();
+            effect.when.iter().any(|when| match when.strip_prefix('-') {
+                Some(letter) if letter.len() == 1 => {
+                    raw.starts_with('-') && !raw.starts_with("--") && raw.contains(letter)
+                }
+                Some(_) => raw == *when || raw.starts_with(&format!("{when}=")),
+                // An old-style bundle without a dash, as of tar.
+                None => i == 0 && !raw.starts_with('-') && raw.contains(when),
+            })
+        })
+}
+
+/// Checks the options whose values are paths. Gives the operands, and the paths that options
+/// say are written.
+fn options<'v>(
+    this: &Interpreter<'_>,
+    effect: &Effect,
+    args: &'v [Value],
+    state: &State,
+) -> Eval<(Vec<&'v Value>, Vec<&'v Value>)> {
+    let mut operands = Vec::new();
+    let mut written = Vec::new();
+    let names: Vec<&str> = effect.options.iter().map(|(name, _)| *name).collect();
+    let mut rest = args.iter();
+    while let Some(arg) = rest.next() {
+        let raw = arg.raw();
+        if raw == "--" {
+            operands.extend(rest);
+            break;
+        }
+        if let Some((path, act)) = keyed(effect, raw) {
+            this.act(act, &Value::known(path), state)?;
+        } else if raw.len() > 1 && raw.starts_with('-') {
+            if takes_value(raw, &names) {
+                let act = effect
+                    .options
+                    .iter()
+                    .find(|(name, _)| {
+                        *name == raw || (name.len() == 2 && raw.ends_with(&name[1..]))
+                    })
+                    .map_or(Act::Nothing, |(_, act)| *act);
+                if let Some(path) = rest.next() {
+                    this.act(act, path, state)?;
+                    if act == Act::Write {
+                        written.push(path);
+                    }
+                }
+            } else if let Some((path, act)) = attached(effect, raw) {
+                this.act(act, &Value::known(path), state)?;
+            } else if takes_value(raw, effect.values) {
+                rest.next();
+            }
+        } else {
+            operands.push(arg);
+        }
+    }
+    Ok((operands, written))
+}
+
+/// `of=path`.
+fn keyed<'v>(effect: &Effect, raw: &'v str) -> Option<(&'v str, Act)> {
+    effect
+        .keys
+        .iter()
+        .find_map(|(key, act)| Some((raw.strip_prefix(key)?.strip_prefix('=')?, *act)))
+}
+
+/// `--output=path` and `-opath`.
+fn attached<'v>(effect: &Effect, raw: &'v str) -> Option<(&'v str, Act)> {
+    effect.options.iter().find_map(|(name, act)| {
+        let rest = raw.strip_prefix(name)?;
+        if name.starts_with("--") {
+            Some((rest.strip_prefix('=')?, *act))
+        } else {
+            (name.len() == 2 && !rest.is_empty()).then_some((rest, *act))
+        }
+    })
+}
+
+/// Keeps what is known of the files that a program writes: copies, links, downloads.
+fn follow(
+    this: &mut Interpreter<'_>,
+    program: &str,
+    operands: &[&Value],
+    written: &[&Value],
+    state: &State,
+) -> Eval<()> {
+    let path = |this: &Interpreter<'_>, value: &Value| {
+        this.absolute(value, state).as_known().map(str::to_owned)
+    };
+    match (program, operands) {
+        ("cp" | "mv" | "install" | "ln", [source, .., target]) => {
+            let Some(mut target) = path(this, target) else {
+                return Ok(());
+            };
+            // A target that is a folder keeps the source's name.
+            if target.ends_with('/') {
+                target.push_str(source.base_name().raw());
+            }
+            if program == "mv" && target == "/dev/null" {
+                for source in &operands[..operands.len() - 1] {
+                    this.act(Act::Delete, source, state)?;
+                }
+            }
+            let content = this.content(source, state);
+            if content.is_known() {
+                this.written.insert(target, content);
+            } else if this
+                .absolute(source, state)
+                .as_known()
+                .is_some_and(|source| source.contains("/bin/") || source.contains("/sbin/"))
+                && !source.raw().contains("target/")
+            {
+                this.links.insert(target, (*source).clone());
+            }
+        }
+        ("tee", _) => {
+            let text = state.stdin.clone().unwrap_or_else(Value::output);
+            for target in written {
+                if let Some(target) = path(this, target) {
+                    this.written.insert(target, text.clone());
+                }
+            }
+        }
+        ("curl" | "wget" | "dd", _) => {
+            for target in written {
+                if let Some(target) = path(this, target) {
+                    this.written.insert(target, Value::output());
+                }
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}

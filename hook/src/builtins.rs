@@ -1,0 +1,343 @@
+//! Shell builtins that change what the following commands mean.
+
+use crate::call::joined;
+use crate::interpreter::{Eval, Interpreter};
+use crate::state::{State, Variable};
+use crate::text::{Escapes, unescape};
+use crate::value::Value;
+
+/// Runs a builtin; `None` if the program is none.
+pub(crate) fn run(
+    this: &mut Interpreter<'_>,
+    program: &str,
+    args: &[Value],
+    state: &mut State,
+) -> Eval<Option<Value>> {
+    let output = match program {
+        ":" | "true" | "false" | "exit" | "return" | "break" | "continue" | "wait" | "jobs"
+        | "let" | "umask" | "ulimit" | "shopt" | "dirs" | "suspend" | "logout" | "getopts"
+        | "times" | "test" | "[" | "bind" | "complete" | "compgen" | "compopt" | "disown" => {
+            Value::default()
+        }
+        "cd" | "chdir" => {
+            change_folder(this, args, state);
+            Value::default()
+        }
+        "pushd" => {
+            let before = state.cwd.clone();
+            change_folder(this, args, state);
+            state.folders.push(before);
+            Value::default()
+        }
+        "popd" => {
+            state.cwd = state.folders.pop().unwrap_or_else(Value::unknown);
+            Value::default()
+        }
+        "eval" => {
+            let text = joined(strip_dashes(args));
+            return this.nested(|this| this.code(&text, state)).map(Some);
+        }
+        "source" | "." => return source(this, args, state).map(Some),
+        "trap" => {
+            if let [code, _, ..] = strip_dashes(args)
+                && !matches!(code.raw(), "-" | "" | "-l" | "-p")
+            {
+                let mut inner = state.clone();
+                this.nested(|this| this.code(code, &mut inner))?;
+            }
+            Value::default()
+        }
+        "alias" => {
+            for arg in args {
+                if let Some((name, value)) = arg.raw().split_once('=') {
+                    state.aliases.insert(name.to_owned(), value.to_owned());
+                }
+            }
+            Value::default()
+        }
+        "unalias" => {
+            for arg in args {
+                state.aliases.remove(arg.raw());
+            }
+            Value::default()
+        }
+        "hash" => {
+            if let [option, path, name] = args
+                && option.raw() == "-p"
+            {
+                state
+                    .aliases
+                    .insert(name.raw().to_owned(), path.raw().to_owned());
+            }
+            Value::default()
+        }
+        "declare" | "typeset" | "local" | "export" | "readonly" => {
+            for arg in args {
+                if let Some((name, value)) = arg.raw().split_once('=')
+                    && crate::syntax::is_name(name)
+                {
+                    this.set_variable(name, Value::known(value), state)?;
+                }
+            }
+            Value::default()
+        }
+        "unset" => {
+            for arg in args {
+                state.variables.remove(arg.raw());
+                state.functions.remove(arg.raw());
+            }
+            Value::default()
+        }
+        "set" => {
+            if args.is_empty() {
+                return Ok(Some(listing()));
+            }
+            if let Some(at) = args.iter().position(|arg| arg.raw() == "--") {
+                state.positional = args[at + 1..].to_vec();
+            } else if args.iter().all(|arg| !arg.raw().starts_with(['-', '+'])) {
+                state.positional = args.to_vec();
+            }
+            Value::default()
+        }
+        "shift" => {
+            let count = args.first().map_or(Some(1), |arg| arg.raw().parse().ok());
+            let count = count.unwrap_or(1).min(state.positional.len());
+            state.positional.drain(..count);
+            Value::default()
+        }
+        "read" => {
+            read(this, args, state)?;
+            Value::default()
+        }
+        "mapfile" | "readarray" => {
+            lines(args, state);
+            Value::default()
+        }
+        "printf" => return print(this, args, state).map(Some),
+        "echo" => echo(args),
+        "exec" if args.is_empty() => Value::default(),
+        "env" | "printenv" if args.is_empty() => listing(),
+        _ => return Ok(None),
+    };
+    Ok(Some(output))
+}
+
+/// What `env` prints: unknown, and recognisable.
+fn listing() -> Value {
+    let mut value = Value::output();
+    value.push(crate::environment::LISTING);
+    value
+}
+
+fn strip_dashes(args: &[Value]) -> &[Value] {
+    match args.split_first() {
+        Some((first, rest)) if first.raw() == "--" => rest,
+        _ => args,
+    }
+}
+
+fn change_folder(this: &Interpreter<'_>, args: &[Value], state: &mut State) {
+    let target = args
+        .iter()
+        .find(|arg| arg.raw() == "-" || !arg.raw().starts_with('-'));
+    state.cwd = match target {
+        None => Value::known(this.context.home.to_string_lossy()),
+        Some(path) if path.raw() == "-" => Value::unknown(),
+        Some(path) => this.absolute(path, state),
+    };
+}
+
+/// `source FILE args`: the file's lines run in this shell.
+fn source(this: &mut Interpreter<'_>, args: &[Value], state: &mut State) -> Eval<Value> {
+    let Some((file, rest)) = strip_dashes(args).split_first() else {
+        return Ok(Value::default());
+    };
+    let text = this.content(file, state);
+    let path = this.absolute(file, state);
+    let outer = (!rest.is_empty()).then(|| std::mem::replace(&mut state.positional, rest.to_vec()));
+    let output = if text.is_known() {
+        this.nested(|this| this.code(&text, state))?
+    } else if this.is_missing(&path) {
+        // bash fails on a file that is not there.
+        Value::default()
+    } else {
+        this.deny("shell.unknown-code", format!("source {}", file.shown()))?;
+        Value::output()
+    };
+    if let Some(outer) = outer {
+        state.positional = outer;
+    }
+    Ok(output)
+}
+
+/// `read`: takes one line of standard input.
+fn read(this: &mut Interpreter<'_>, args: &[Value], state: &mut State) -> Eval<()> {
+    let mut names = Vec::new();
+    let mut array = None;
+    let mut raw_rest = args.iter();
+    while let Some(arg) = raw_rest.next() {
+        match arg.raw() {
+            "-a" => array = raw_rest.next().map(|name| name.raw().to_owned()),
+            "-d" | "-i" | "-n" | "-N" | "-p" | "-t" | "-u" => {
+                raw_rest.next();
+            }
+            option if option.starts_with('-') => {
+                if option.ends_with('a') {
+                    array = raw_rest.next().map(|name| name.raw().to_owned());
+                } else if option.ends_with(['d', 'p', 'n', 't', 'u']) {
+                    raw_rest.next();
+                }
+            }
+            name => names.push(name.to_owned()),
+        }
+    }
+    if names.is_empty() && array.is_none() {
+        names.push("REPLY".to_owned());
+    }
+    let line = match &mut state.stdin {
+        None => Value::unknown(),
+        Some(text) => {
+            let raw = text.raw().to_owned();
+            let (line, rest) = raw.split_once('\n').unwrap_or((raw.as_str(), ""));
+            let line = Value::known(line);
+            *text = Value::known(rest);
+            line
+        }
+    };
+    let separators = state
+        .scalar("IFS")
+        .map_or_else(|| " \t\n".to_owned(), |value| value.raw().to_owned());
+    let mut words: Vec<&str> = line
+        .raw()
+        .split(|c| separators.contains(c))
+        .filter(|word| !word.is_empty())
+        .collect();
+    if let Some(array) = array {
+        let values = words.into_iter().map(Value::known).collect();
+        state.variables.insert(array, Variable::Array(values));
+        return Ok(());
+    }
+    let unknown = line.is_unknown();
+    let last = names.len() - 1;
+    for (i, name) in names.iter().enumerate() {
+        let value = if unknown {
+            line.clone()
+        } else if i == last {
+            Value::known(words.join(" "))
+        } else if words.is_empty() {
+            Value::default()
+        } else {
+            Value::known(words.remove(0))
+        };
+        this.set_variable(name, value, state)?;
+    }
+    Ok(())
+}
+
+/// `mapfile`: standard input as an array of lines.
+fn lines(args: &[Value], state: &mut State) {
+    let name = args
+        .iter()
+        .rev()
+        .find(|arg| crate::syntax::is_name(arg.raw()))
+        .map_or("MAPFILE", Value::raw)
+        .to_owned();
+    let text = state.stdin.clone().unwrap_or_else(Value::unknown);
+    let values = text.raw().lines().map(Value::known).collect();
+    state.variables.insert(name, Variable::Array(values));
+    state.stdin = Some(Value::default());
+}
+
+fn echo(args: &[Value]) -> Value {
+    let mut rest = args;
+    let mut newline = true;
+    let mut escapes = false;
+    while let Some((first, after)) = rest.split_first() {
+        let raw = first.raw();
+        let option = raw.len() > 1
+            && raw.starts_with('-')
+            && raw[1..].bytes().all(|b| matches!(b, b'n' | b'e' | b'E'));
+        if !option {
+            break;
+        }
+        newline &= !raw.contains('n');
+        escapes |= raw.contains('e');
+        rest = after;
+    }
+    let mut text = joined(rest);
+    if escapes {
+        text = Value::known(unescape(text.raw(), Escapes::Printf));
+    }
+    if newline {
+        text.push("\n");
+    }
+    text
+}
+
+/// `printf [-v name] format args`.
+fn print(this: &mut Interpreter<'_>, args: &[Value], state: &mut State) -> Eval<Value> {
+    let mut rest = strip_dashes(args);
+    let mut target = None;
+    if let [option, name, after @ ..] = rest
+        && option.raw() == "-v"
+    {
+        target = Some(name.raw().to_owned());
+        rest = after;
+    }
+    let Some((format, args)) = rest.split_first() else {
+        return Ok(Value::default());
+    };
+    let text = formatted(format, args);
+    match target {
+        Some(name) => {
+            this.set_variable(&name, text, state)?;
+            Ok(Value::default())
+        }
+        None => Ok(text),
+    }
+}
+
+/// What `printf` prints: the format once for all arguments.
+fn formatted(format: &Value, args: &[Value]) -> Value {
+    let format = unescape(format.raw(), Escapes::Printf);
+    let mut out = Value::default();
+    let mut next = args.iter();
+    loop {
+        let mut used = false;
+        let mut chars = format.chars().peekable();
+        while let Some(c) = chars.next() {
+            if c != '%' {
+                out.push(c.encode_utf8(&mut [0; 4]));
+                continue;
+            }
+            let mut spec = String::new();
+            while let Some(flag) = chars.peek().filter(|c| "-+ #0123456789.*'".contains(**c)) {
+                spec.push(*flag);
+                chars.next();
+            }
+            match chars.next() {
+                Some('%') => out.push("%"),
+                Some('s' | 'q' | 'd' | 'i' | 'u' | 'c') => {
+                    used = true;
+                    let empty = Value::default();
+                    out.push_value(next.next().unwrap_or(&empty));
+                }
+                Some('b') => {
+                    used = true;
+                    if let Some(arg) = next.next() {
+                        out.push(&unescape(arg.raw(), Escapes::Printf));
+                    }
+                }
+                Some('x' | 'X' | 'o' | 'f' | 'e' | 'g') => {
+                    used = true;
+                    next.next();
+                    out.push_value(&Value::some_name());
+                }
+                _ => out.push_value(&Value::unknown()),
+            }
+        }
+        if !used || next.len() == 0 {
+            return out;
+        }
+    }
+}

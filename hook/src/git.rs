@@ -1,0 +1,212 @@
+//! Git runs other programs: aliases, hooks, editors, helpers.
+
+use crate::interpreter::{Eval, Interpreter};
+use crate::state::State;
+use crate::value::Value;
+
+/// Configuration whose value is a command.
+const COMMANDS: &[&str] = &[
+    "core.pager",
+    "core.editor",
+    "core.sshcommand",
+    "core.fsmonitor",
+    "core.askpass",
+    "sequence.editor",
+    "diff.external",
+    "gpg.program",
+    "gpg.ssh.program",
+    "gpg.x509.program",
+    "interactive.difffilter",
+    "credential.helper",
+    "uploadpack.packobjectshook",
+    "core.gitproxy",
+    "web.browser",
+    "sendemail.smtpserver",
+];
+
+/// Checks what a git command runs.
+pub(crate) fn check(this: &mut Interpreter<'_>, args: &[Value], state: &mut State) -> Eval<()> {
+    let mut inner = state.clone();
+    let mut rest = args;
+    while let Some((arg, after)) = rest.split_first() {
+        let raw = arg.raw();
+        rest = after;
+        match raw {
+            "-C" | "--git-dir" | "--work-tree" | "--namespace" | "--exec-path"
+            | "--super-prefix" => {
+                if let (true, Some(folder)) = (raw == "-C", rest.first()) {
+                    inner.cwd = this.absolute(folder, &inner);
+                }
+                rest = rest.get(1..).unwrap_or_default();
+            }
+            "-c" => {
+                if let Some((setting, after)) = rest.split_first() {
+                    configured(this, setting, &mut inner)?;
+                    rest = after;
+                }
+            }
+            _ if raw.starts_with("--config-env") || raw.starts_with("--exec-path=") => {
+                return this.deny("git.config", raw);
+            }
+            _ if raw.starts_with('-') => {}
+            _ => return subcommand(this, raw, rest, &mut inner),
+        }
+    }
+    Ok(())
+}
+
+/// `-c key=value`.
+fn configured(this: &mut Interpreter<'_>, setting: &Value, state: &mut State) -> Eval<()> {
+    let Some((key, value)) = setting.raw().split_once('=') else {
+        return Ok(());
+    };
+    let key = key.to_lowercase();
+    if let Some(code) = value.strip_prefix('!') {
+        return this
+            .nested(|this| this.code(&Value::known(code), state))
+            .map(drop);
+    }
+    if key.starts_with("alias.") {
+        let words = format!("git {value}");
+        return this
+            .nested(|this| this.code(&Value::known(words), state))
+            .map(drop);
+    }
+    let command = COMMANDS.contains(&key.as_str())
+        || key.starts_with("pager.")
+        || (key.starts_with("filter.")
+            || key.starts_with("diff.")
+            || key.starts_with("merge.")
+            || key.starts_with("difftool.")
+            || key.starts_with("mergetool.")
+            || key.starts_with("browser.")
+            || key.starts_with("man.")
+            || key.starts_with("trailer."))
+            && (key.ends_with(".clean")
+                || key.ends_with(".smudge")
+                || key.ends_with(".process")
+                || key.ends_with(".command")
+                || key.ends_with(".textconv")
+                || key.ends_with(".driver")
+                || key.ends_with(".cmd")
+                || key.ends_with(".path"));
+    if command {
+        if value.is_empty() || matches!(value, "true" | "false") {
+            return Ok(());
+        }
+        return this
+            .nested(|this| this.code(&Value::known(value), state))
+            .map(drop);
+    }
+    if key == "core.hookspath" && value != "/dev/null"
+        || key.starts_with("protocol.ext")
+        || key.starts_with("include")
+        || key.ends_with(".uploadpack")
+        || key.ends_with(".receivepack")
+    {
+        return this.deny("git.config", setting.shown());
+    }
+    Ok(())
+}
+
+fn subcommand(
+    this: &mut Interpreter<'_>,
+    name: &str,
+    args: &[Value],
+    state: &mut State,
+) -> Eval<()> {
+    // A transport of `ext::` is a command; so are the programs of the other side.
+    for arg in args {
+        if let Some(code) = arg.raw().strip_prefix("ext::") {
+            this.nested(|this| this.code(&Value::known(code), state))?;
+            this.deny("git.config", arg.shown())?;
+        }
+    }
+    let options: &[&str] = match name {
+        "rebase" => &["-x", "--exec"],
+        "clone" | "fetch" | "pull" | "ls-remote" | "push" | "archive" | "fetch-pack" => {
+            &["-u", "--upload-pack", "--receive-pack", "--exec"]
+        }
+        "difftool" => &["-x", "--extcmd"],
+        "filter-branch" => &[
+            "--tree-filter",
+            "--index-filter",
+            "--msg-filter",
+            "--env-filter",
+            "--commit-filter",
+            "--parent-filter",
+            "--tag-name-filter",
+            "--setup",
+        ],
+        "grep" => &["-O", "--open-files-in-pager"],
+        "format-patch" | "send-email" => &["--to-cmd", "--cc-cmd", "--header-cmd"],
+        _ => &[],
+    };
+    let mut rest = args.iter();
+    while let Some(arg) = rest.next() {
+        let raw = arg.raw();
+        if raw == "--" {
+            break;
+        }
+        let code = if options.contains(&raw)
+            && !(raw == "-u" && matches!(name, "push" | "fetch" | "pull"))
+        {
+            rest.next().cloned()
+        } else {
+            options.iter().find_map(|option| {
+                let rest = raw.strip_prefix(option)?;
+                if option.starts_with("--") {
+                    rest.strip_prefix('=').map(Value::known)
+                } else {
+                    (!rest.is_empty()
+                        && name != "push"
+                        && name != "fetch"
+                        && name != "pull"
+                        && name != "clone")
+                        .then(|| Value::known(rest))
+                }
+            })
+        };
+        if let Some(code) = code {
+            this.nested(|this| this.code(&code, state))?;
+        }
+    }
+    if matches!(name, "clone") {
+        let mut rest = args.iter();
+        while let Some(arg) = rest.next() {
+            if matches!(arg.raw(), "-c" | "--config")
+                && let Some(setting) = rest.next()
+            {
+                configured(this, setting, state)?;
+            }
+        }
+    }
+    let words: Vec<&Value> = args
+        .iter()
+        .filter(|arg| !arg.raw().starts_with('-'))
+        .collect();
+    match (name, words.first().map(|word| word.raw())) {
+        ("bisect", Some("run")) => {
+            let at = args.iter().position(|arg| arg.raw() == "run").unwrap_or(0);
+            this.nested(|this| this.run_words(&args[at + 1..], state))?;
+        }
+        ("submodule", Some("foreach")) => {
+            let at = args
+                .iter()
+                .position(|arg| arg.raw() == "foreach")
+                .unwrap_or(0);
+            let command: Vec<Value> = args[at + 1..]
+                .iter()
+                .skip_while(|arg| matches!(arg.raw(), "--recursive" | "--quiet" | "-q"))
+                .cloned()
+                .collect();
+            if let [script] = command.as_slice() {
+                this.nested(|this| this.code(script, state))?;
+            } else {
+                this.nested(|this| this.run_words(&command, state))?;
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}

@@ -1,0 +1,219 @@
+//! Shells as programs, and script files.
+
+use crate::interpreter::{Eval, Interpreter};
+use crate::judge::takes_value;
+use crate::snippets;
+use crate::state::State;
+use crate::value::Value;
+
+/// Programs that read shell scripts.
+pub(crate) const SHELLS: &[&str] = &[
+    "bash",
+    "sh",
+    "dash",
+    "zsh",
+    "ksh",
+    "ksh93",
+    "mksh",
+    "pdksh",
+    "ash",
+    "rbash",
+    "rksh",
+    "yash",
+    "fish",
+    "csh",
+    "tcsh",
+    "rc",
+    "elvish",
+    "xonsh",
+    "nu",
+    "pwsh",
+    "powershell",
+    "oil",
+    "osh",
+    "bosh",
+];
+
+/// Options of these shells that take a value.
+const VALUES: &[&str] = &[
+    "-o",
+    "-O",
+    "+o",
+    "+O",
+    "--rcfile",
+    "--init-file",
+    "--emulate",
+];
+
+pub(crate) fn is_shell(program: &str) -> bool {
+    SHELLS.contains(&program)
+}
+
+/// A shell started with these arguments.
+pub(crate) fn run(this: &mut Interpreter<'_>, args: &[Value], state: &State) -> Eval<Value> {
+    let mut inner = state.clone();
+    inner.functions.clear();
+    inner.aliases.clear();
+    inner.positional.clear();
+    let mut rest = args;
+    let mut checks_only = false;
+    let mut from_stdin = false;
+    while let Some((arg, after)) = rest.split_first() {
+        let raw = arg.raw();
+        let option = raw.len() > 1 && raw.starts_with(['-', '+']);
+        if !option {
+            break;
+        }
+        rest = after;
+        match raw {
+            "--" | "-" => break,
+            "--version" | "--help" | "--dump-strings" | "--dump-po-strings" => {
+                return Ok(Value::output());
+            }
+            "--rcfile" | "--init-file" => {
+                if let Some((file, after)) = rest.split_first() {
+                    let text = this.content(file, state);
+                    this.nested(|this| this.code(&text, &mut inner))?;
+                    rest = after;
+                }
+                continue;
+            }
+            "--command" => {
+                if let Some((text, _)) = rest.split_first() {
+                    return this.nested(|this| this.code(text, &mut inner));
+                }
+            }
+            _ => {}
+        }
+        if raw.starts_with("--") {
+            continue;
+        }
+        checks_only |= raw.starts_with('-') && raw.contains('n');
+        from_stdin |= raw.starts_with('-') && raw.contains('s');
+        let command = raw.starts_with('-') && raw.contains('c');
+        if takes_value(raw, VALUES) {
+            rest = rest.get(1..).unwrap_or_default();
+        }
+        if command {
+            return command_option(this, rest, checks_only, &mut inner);
+        }
+    }
+    if checks_only {
+        return Ok(Value::output());
+    }
+    if let Some((file, args)) = rest.split_first()
+        && !from_stdin
+        && file.raw() != "-"
+    {
+        inner.positional = args.to_vec();
+        inner.zero = file.clone();
+        let content = this.content(file, state);
+        let path = this.absolute(file, state);
+        return script_file(this, &path, file, &content, &mut inner);
+    }
+    if from_stdin {
+        inner.positional = rest.to_vec();
+    }
+    match state.stdin.clone() {
+        Some(text) => {
+            inner.stdin = Some(Value::default());
+            this.nested(|this| this.code(&text, &mut inner))
+        }
+        None => {
+            this.deny("shell.interactive", "a shell without a script")?;
+            Ok(Value::output())
+        }
+    }
+}
+
+/// `-c TEXT [NAME ARGS…]`; options may still stand before the text.
+fn command_option(
+    this: &mut Interpreter<'_>,
+    mut rest: &[Value],
+    mut checks_only: bool,
+    inner: &mut State,
+) -> Eval<Value> {
+    while let Some((arg, after)) = rest.split_first()
+        && arg.raw().len() > 1
+        && arg.raw().starts_with('-')
+    {
+        checks_only |= arg.raw() == "-n";
+        rest = if takes_value(arg.raw(), VALUES) {
+            after.get(1..).unwrap_or_default()
+        } else {
+            after
+        };
+    }
+    let Some((text, args)) = rest.split_first() else {
+        return Ok(Value::default());
+    };
+    if checks_only {
+        return Ok(Value::output());
+    }
+    if let Some((zero, args)) = args.split_first() {
+        inner.zero = zero.clone();
+        inner.positional = args.to_vec();
+    }
+    this.nested(|this| this.code(text, inner))
+}
+
+fn script_file(
+    this: &mut Interpreter<'_>,
+    path: &Value,
+    shown: &Value,
+    content: &Value,
+    inner: &mut State,
+) -> Eval<Value> {
+    if !content.is_unknown() {
+        return this.nested(|this| this.code(content, inner));
+    }
+    // A file that is not there does not run; one that cannot be read must not.
+    if this.is_missing(path) {
+        return Ok(Value::output());
+    }
+    this.deny(
+        "shell.unknown-code",
+        format!("the script {}", shown.shown()),
+    )?;
+    Ok(Value::output())
+}
+
+/// A script run by its path.
+pub(crate) fn file(
+    this: &mut Interpreter<'_>,
+    path: &str,
+    content: &Value,
+    args: &[Value],
+    state: &State,
+) -> Eval<Value> {
+    let first = content.raw().lines().next().unwrap_or_default();
+    let mut inner = state.clone();
+    inner.functions.clear();
+    inner.aliases.clear();
+    inner.zero = Value::known(path);
+    inner.positional = args.to_vec();
+    if let Some(line) = first.strip_prefix("#!") {
+        let mut words = line.split_whitespace();
+        let mut program = words.next().unwrap_or_default();
+        if program.ends_with("/env") {
+            program = words
+                .find(|word| !word.starts_with('-'))
+                .unwrap_or_default();
+        }
+        let program = program.rsplit('/').next().unwrap_or_default();
+        if !is_shell(program) {
+            return if this.written.contains_key(path) {
+                snippets::check(this, program, content, &inner).map(|()| Value::output())
+            } else {
+                Ok(Value::output())
+            };
+        }
+    }
+    script_file(
+        this,
+        &Value::known(path),
+        &Value::known(path),
+        content,
+        &mut inner,
+    )
+}

@@ -1,0 +1,430 @@
+//! Code in other languages, given on the command line or on standard input: shell-outs and
+//! destructive calls in it are found and checked like commands.
+
+mod calls;
+mod tokens;
+
+use crate::call::joined;
+use crate::interpreter::{Eval, Interpreter};
+use crate::judge::takes_value;
+use crate::state::State;
+use crate::value::Value;
+
+pub(crate) use calls::check;
+
+/// How an interpreter takes code.
+pub(crate) struct Language {
+    /// Base names, a trailing `*` for versions.
+    names: &'static [&'static str],
+    /// Options whose value is code.
+    code: &'static [&'static str],
+    /// Options whose value is something else.
+    values: &'static [&'static str],
+    /// What begins a comment.
+    comments: &'static [&'static str],
+    /// Whether text in backticks is a command line.
+    backticks: bool,
+    /// Whether calls need no parentheses.
+    bare: bool,
+    /// Whether the first operand is code.
+    operand: bool,
+}
+
+static LANGUAGES: &[Language] = &[
+    Language {
+        names: &[
+            "python*",
+            "pypy*",
+            "ipython*",
+            "python",
+            "bpython",
+            "micropython",
+        ],
+        code: &["-c"],
+        values: &["-W", "-X", "--check-hash-based-pycs", "-Q"],
+        comments: &["#"],
+        backticks: false,
+        bare: false,
+        operand: false,
+    },
+    Language {
+        names: &["perl*"],
+        code: &["-e", "-E"],
+        values: &["-I"],
+        comments: &["#"],
+        backticks: true,
+        bare: true,
+        operand: false,
+    },
+    Language {
+        names: &["ruby*", "jruby", "irb"],
+        code: &["-e"],
+        values: &["-I", "-r", "-C"],
+        comments: &["#"],
+        backticks: true,
+        bare: true,
+        operand: false,
+    },
+    Language {
+        names: &["node", "nodejs", "bun", "tsx", "ts-node", "qjs", "d8"],
+        code: &["-e", "--eval", "-p", "--print", "-pe"],
+        values: &["-r", "--require", "--import", "--loader", "--env-file"],
+        comments: &["//"],
+        backticks: false,
+        bare: false,
+        operand: false,
+    },
+    Language {
+        names: &["deno"],
+        code: &["-e"],
+        values: &["--config", "-c"],
+        comments: &["//"],
+        backticks: false,
+        bare: false,
+        operand: false,
+    },
+    Language {
+        names: &["php*"],
+        code: &["-r", "-B", "-R", "-E"],
+        values: &["-d", "-c", "-f"],
+        comments: &["//", "#"],
+        backticks: true,
+        bare: true,
+        operand: false,
+    },
+    Language {
+        names: &["lua*", "texlua"],
+        code: &["-e"],
+        values: &["-l"],
+        comments: &["--"],
+        backticks: false,
+        bare: true,
+        operand: false,
+    },
+    Language {
+        names: &[
+            "awk",
+            "gawk",
+            "mawk",
+            "nawk",
+            "original-awk",
+            "goawk",
+            "frawk",
+        ],
+        code: &["-e", "--source"],
+        values: &[
+            "-F",
+            "-v",
+            "-f",
+            "-i",
+            "-l",
+            "--field-separator",
+            "--assign",
+            "--file",
+        ],
+        comments: &["#"],
+        backticks: false,
+        bare: false,
+        operand: true,
+    },
+    Language {
+        names: &["Rscript", "R", "r", "littler"],
+        code: &["-e"],
+        values: &[],
+        comments: &["#"],
+        backticks: false,
+        bare: false,
+        operand: false,
+    },
+    Language {
+        names: &["julia"],
+        code: &["-e", "-E", "--eval", "--print"],
+        values: &["-p", "-t", "-J", "-L"],
+        comments: &["#"],
+        backticks: true,
+        bare: false,
+        operand: false,
+    },
+    Language {
+        names: &["tclsh*", "wish", "expect"],
+        code: &["-c"],
+        values: &[],
+        comments: &["#"],
+        backticks: false,
+        bare: true,
+        operand: false,
+    },
+    Language {
+        names: &["osascript"],
+        code: &["-e"],
+        values: &["-l"],
+        comments: &["--"],
+        backticks: false,
+        bare: true,
+        operand: false,
+    },
+    Language {
+        names: &[
+            "elixir", "iex", "erl", "groovy", "scala", "jshell", "guile", "racket", "sbcl",
+            "clojure", "bb", "swipl", "gdb", "ghc", "ghci", "ocaml", "raku", "crystal",
+        ],
+        code: &["-e", "--eval", "-eval", "-ex", "--ex", "-c", "--execute"],
+        values: &[],
+        comments: &["#", "//", ";;"],
+        backticks: false,
+        bare: true,
+        operand: false,
+    },
+];
+
+/// Interpreters that talk to a terminal when they get nothing to run.
+const INTERACTIVE: &[&str] = &[
+    "python", "python2", "python3", "ipython", "bpython", "pypy", "pypy3", "node", "nodejs", "irb",
+    "lua", "luajit", "R", "julia", "ghci", "iex", "erl", "jshell", "scala", "groovy", "guile",
+    "racket", "sbcl", "ocaml", "swipl", "tclsh", "deno", "bun",
+];
+
+fn language(program: &str) -> Option<&'static Language> {
+    LANGUAGES.iter().find(|language| {
+        language
+            .names
+            .iter()
+            .any(|name| match name.strip_suffix('*') {
+                Some(stem) => program
+                    .strip_prefix(stem)
+                    .is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit() || b == b'.')),
+                None => *name == program,
+            })
+    })
+}
+
+pub(crate) fn is_interpreter(program: &str) -> bool {
+    matches!(program, "sed" | "gsed") || language(program).is_some()
+}
+
+/// Checks an interpreter's command line. `None` leaves its operands to be checked as paths.
+pub(crate) fn run(
+    this: &mut Interpreter<'_>,
+    program: &str,
+    args: &[Value],
+    state: &mut State,
+) -> Eval<Option<Value>> {
+    if matches!(program, "sed" | "gsed") {
+        sed(this, args, state)?;
+        return Ok(None);
+    }
+    let Some(language) = language(program) else {
+        return Ok(None);
+    };
+    let mut rest = args;
+    let mut ran = false;
+    let mut in_place = false;
+    while let Some((arg, after)) = rest.split_first()
+        && arg.raw().len() > 1
+        && arg.raw().starts_with('-')
+    {
+        let raw = arg.raw();
+        if raw == "--" {
+            rest = after;
+            break;
+        }
+        if language.names[0] == "python*"
+            && !raw.starts_with("--")
+            && raw.contains('m')
+            && !raw.contains('c')
+        {
+            return module(this, after, state).map(Some);
+        }
+        in_place |= language.bare && !raw.starts_with("--") && raw.contains('i');
+        if let Some((code, after)) = code_option(language, raw, after) {
+            // What a one-liner reads line by line is data.
+            this.nested(|this| check(this, program, &code, state))?;
+            ran = true;
+            rest = after;
+            continue;
+        }
+        if matches!(raw, "-V" | "--version" | "-h" | "--help" | "-v") && after.is_empty() {
+            return Ok(Some(Value::output()));
+        }
+        let takes = takes_value(raw, language.values);
+        rest = after.get(usize::from(takes)..).unwrap_or_default();
+    }
+    if language.operand {
+        let from_file = args.iter().any(|arg| arg.raw().starts_with("-f"));
+        if let (false, false, Some((code, _))) = (ran, from_file, rest.split_first()) {
+            this.nested(|this| check(this, program, code, state))?;
+        }
+        return Ok(None);
+    }
+    if ran {
+        return Ok((!in_place).then(Value::output));
+    }
+    match (rest.first(), program) {
+        (Some(word), "deno") if word.raw() == "eval" => {
+            for code in &rest[1..] {
+                this.nested(|this| check(this, program, code, state))?;
+            }
+        }
+        (Some(file), _) if !matches!(file.raw(), "-" | "/dev/stdin") => {
+            let path = this.absolute(file, state);
+            let written = path
+                .as_known()
+                .is_some_and(|path| this.written.contains_key(path));
+            if written {
+                let content = this.content(file, state);
+                this.nested(|this| check(this, program, &content, state))?;
+            } else if file.raw().starts_with("/dev/fd/") {
+                this.deny("shell.unknown-code", format!("{program} {}", file.shown()))?;
+            }
+        }
+        _ => match state.stdin.clone() {
+            Some(code) => {
+                this.nested(|this| check(this, program, &code, state))?;
+            }
+            None if rest.is_empty()
+                && args.iter().all(|arg| arg.raw() == "-i")
+                && INTERACTIVE.contains(&program) =>
+            {
+                this.deny("shell.interactive", program)?;
+            }
+            None => {}
+        },
+    }
+    Ok(Some(Value::output()))
+}
+
+fn code_option<'v>(
+    language: &Language,
+    raw: &str,
+    after: &'v [Value],
+) -> Option<(Value, &'v [Value])> {
+    if takes_value(raw, language.code) {
+        // In `-pe CODE` the bundle ends in the option; `-p CODE` alone is an option of its own.
+        let (code, rest) = after.split_first()?;
+        return Some((code.clone(), rest));
+    }
+    language.code.iter().find_map(|option| {
+        let text = raw.strip_prefix(option)?;
+        let text = if option.starts_with("--") {
+            text.strip_prefix('=')?
+        } else {
+            text
+        };
+        (!text.is_empty()).then(|| (Value::known(text), after))
+    })
+}
+
+/// `python -m MODULE ARGS`: some modules are programs with rules of their own.
+fn module(this: &mut Interpreter<'_>, words: &[Value], state: &mut State) -> Eval<Value> {
+    match words.first().map(Value::raw) {
+        Some(
+            "pip" | "twine" | "pipx" | "ansible" | "awscli" | "uv" | "poetry" | "flit" | "build-x"
+            | "hatch" | "pdm",
+        ) => this.nested(|this| this.run_words(words, state)),
+        Some("smtpd" | "telnetlib" | "pty") => {
+            this.deny("shell.interactive", joined(words).shown())?;
+            Ok(Value::output())
+        }
+        _ => Ok(Value::output()),
+    }
+}
+
+/// `sed` can run commands (`e`, the flag `e` of `s`) and write files (`w`).
+fn sed(this: &mut Interpreter<'_>, args: &[Value], state: &mut State) -> Eval<()> {
+    let mut scripts: Vec<&Value> = Vec::new();
+    let mut operands: Vec<&Value> = Vec::new();
+    let mut from_file = false;
+    let mut rest = args.iter();
+    while let Some(arg) = rest.next() {
+        let raw = arg.raw();
+        match raw {
+            "-e" | "--expression" => scripts.extend(rest.next()),
+            "-f" | "--file" => {
+                from_file = true;
+                rest.next();
+            }
+            "-l" | "--line-length" => {
+                rest.next();
+            }
+            _ if raw.len() > 1 && raw.starts_with('-') => {
+                if !raw.starts_with("--") && raw.ends_with('e') {
+                    scripts.extend(rest.next());
+                }
+            }
+            _ => operands.push(arg),
+        }
+    }
+    if scripts.is_empty() && !from_file {
+        scripts.extend(operands.first().copied());
+    }
+    for script in scripts {
+        for command in script.raw().split(['\n', ';']) {
+            sed_command(this, command.trim_start(), state)?;
+        }
+    }
+    Ok(())
+}
+
+fn sed_command(this: &mut Interpreter<'_>, text: &str, state: &mut State) -> Eval<()> {
+    let text = text.trim_start_matches(|c: char| c.is_ascii_digit() || "$,!{ +~".contains(c));
+    // An address `/re/` or `\cREc` before the command.
+    let text = match text.strip_prefix('/').and_then(|rest| rest.split_once('/')) {
+        Some((_, rest)) => {
+            rest.trim_start_matches(|c: char| c.is_ascii_digit() || "$,!{ IM".contains(c))
+        }
+        None => text,
+    };
+    let mut chars = text.chars();
+    match chars.next() {
+        Some('e') if text.len() == 1 || text[1..].starts_with(' ') => {
+            let code = text[1..].trim();
+            if code.is_empty() {
+                return this.deny("shell.unknown-code", format!("sed {text}"));
+            }
+            this.nested(|this| this.code(&Value::known(code), state))?;
+        }
+        Some('w' | 'W') => {
+            this.write_path(&Value::known(text[1..].trim()), state)?;
+        }
+        Some('s') => {
+            let Some(delimiter) = chars.next() else {
+                return Ok(());
+            };
+            // The third delimiter that is not escaped ends the replacement.
+            let mut seen = 0;
+            let mut escaped = false;
+            let mut flags = "";
+            for (at, c) in chars.as_str().char_indices() {
+                if escaped {
+                    escaped = false;
+                } else if c == '\\' {
+                    escaped = true;
+                } else if c == delimiter {
+                    seen += 1;
+                    if seen == 2 {
+                        flags = &chars.as_str()[at + c.len_utf8()..];
+                        break;
+                    }
+                }
+            }
+            if let Some((plain, path)) = flags.split_once('w') {
+                if !plain.contains(' ') {
+                    this.write_path(&Value::known(path.trim()), state)?;
+                }
+            }
+            let flags: String = flags
+                .chars()
+                .take_while(|c| c.is_ascii_alphanumeric())
+                .collect();
+            if flags.contains('e')
+                && flags
+                    .chars()
+                    .all(|c| c.is_ascii_digit() || "gpiIemM".contains(c))
+            {
+                return this.deny("shell.unknown-code", format!("sed {text}"));
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}

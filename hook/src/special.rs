@@ -1,0 +1,365 @@
+//! Programs whose arguments hold commands, code or destinations in ways of their own.
+
+use codex_ds_rules::effects::Act;
+
+use crate::call::joined;
+use crate::interpreter::{Eval, Interpreter};
+use crate::judge::takes_value;
+use crate::state::State;
+use crate::value::Value;
+use crate::{git, http, lists, snippets};
+
+/// Checks a program of this kind; `None` if it is none, or if its paths have to be checked too.
+pub(crate) fn run(
+    this: &mut Interpreter<'_>,
+    program: &str,
+    args: &[Value],
+    state: &mut State,
+) -> Eval<Option<Value>> {
+    match program {
+        "find" | "gfind" => lists::find(this, args, state).map(Some),
+        "fd" | "fdfind" => lists::fd(this, args, state).map(Some),
+        "xargs" | "gxargs" => lists::xargs(this, args, state).map(Some),
+        "parallel" => lists::parallel(this, args, state).map(Some),
+        "apply_patch" | "applypatch" => {
+            let text = match (args.first(), &state.stdin) {
+                (Some(text), _) => text.clone(),
+                (None, Some(text)) => text.clone(),
+                (None, None) => return Ok(Some(Value::output())),
+            };
+            this.patch(text.raw(), state)?;
+            Ok(Some(Value::output()))
+        }
+        "git" => {
+            git::check(this, args, state)?;
+            Ok(None)
+        }
+        "curl" => {
+            http::curl(this, args, state)?;
+            Ok(None)
+        }
+        "wget" | "wget2" => {
+            http::wget(this, args)?;
+            Ok(None)
+        }
+        "http" | "https" | "xh" | "xhs" | "httpie" => {
+            http::httpie(this, args)?;
+            Ok(None)
+        }
+        "nc" | "ncat" | "netcat" => {
+            connection(this, args, state)?;
+            Ok(None)
+        }
+        "scp" | "rsync" => {
+            transfer(this, program, args, state)?;
+            Ok(None)
+        }
+        "tar" | "bsdtar" | "gtar" | "zip" | "cpio" => {
+            archive(this, args, state)?;
+            Ok(None)
+        }
+        "at" | "batch" => scheduled(this, args, state).map(Some),
+        "ed" | "ex" | "vi" | "vim" | "nvim" | "view" | "emacs" => {
+            editor(this, args, state)?;
+            Ok(None)
+        }
+        "microk8s" | "k3s" | "minikube" | "rke2" | "k0s"
+            if args.first().is_some_and(|arg| {
+                matches!(
+                    arg.raw(),
+                    "kubectl" | "crictl" | "ctr" | "helm" | "helm3" | "etcdctl"
+                )
+            }) =>
+        {
+            let rest: Vec<Value> = args
+                .iter()
+                .filter(|arg| arg.raw() != "--")
+                .cloned()
+                .collect();
+            this.nested(|this| this.run_words(&rest, state)).map(Some)
+        }
+        "grep" | "egrep" | "fgrep" | "rg" | "awk" | "sed" if listed_secret(args, state) => {
+            this.deny(
+                "secret.environment",
+                format!("env | {program} {}", joined(args).shown()),
+            )?;
+            Ok(None)
+        }
+        name if name.starts_with("ld-linux")
+            || name.starts_with("ld-musl")
+            || matches!(name, "ld.so" | "ld64.so") =>
+        {
+            let rest: Vec<Value> = args
+                .iter()
+                .skip_while(|arg| arg.raw().starts_with('-'))
+                .cloned()
+                .collect();
+            this.nested(|this| this.run_words(&rest, state)).map(Some)
+        }
+        "mysql" | "mariadb" | "psql" | "sqlite3" | "mongosh" | "mongo" | "redis-cli"
+        | "clickhouse-client" | "duckdb" | "cqlsh" | "sqlplus" => {
+            statements(this, program, state)?;
+            Ok(None)
+        }
+        name if snippets::is_interpreter(name) => snippets::run(this, name, args, state),
+        _ => Ok(None),
+    }
+}
+
+/// Whether a filter looks for secrets in a listing of the environment.
+fn listed_secret(args: &[Value], state: &State) -> bool {
+    let listing = state
+        .stdin
+        .as_ref()
+        .is_some_and(|text| text.raw().contains(crate::environment::LISTING));
+    listing
+        && args.iter().any(|arg| {
+            let pattern = arg.raw().to_uppercase();
+            [
+                "TOKEN", "SECRET", "PASS", "KEY", "CRED", "AUTH", "_PAT", "COOKIE",
+            ]
+            .iter()
+            .any(|part| pattern.contains(part))
+        })
+}
+
+/// `nc`: anything but a look whether a port is open moves data.
+fn connection(this: &Interpreter<'_>, args: &[Value], state: &State) -> Eval<()> {
+    let looks = args.iter().any(|arg| {
+        arg.raw().starts_with('-') && !arg.raw().starts_with("--") && arg.raw().contains('z')
+    });
+    let local = args.iter().any(|arg| http::is_local_host(arg.raw()));
+    let data = state.stdin.is_some();
+    if !looks && (data || !local) && !args.is_empty() {
+        this.deny("exfiltration.shell", format!("nc {}", joined(args).shown()))?;
+    }
+    Ok(())
+}
+
+/// `scp` and `rsync` with another machine.
+fn transfer(
+    this: &mut Interpreter<'_>,
+    program: &str,
+    args: &[Value],
+    state: &mut State,
+) -> Eval<()> {
+    const VALUES: &[&str] = &[
+        "-e",
+        "--rsh",
+        "-i",
+        "-P",
+        "-F",
+        "-o",
+        "-l",
+        "-c",
+        "-J",
+        "-S",
+        "--exclude",
+        "--include",
+        "--filter",
+        "-f",
+        "--bwlimit",
+        "--port",
+        "--exclude-from",
+        "--include-from",
+        "--files-from",
+        "-D",
+        "-X",
+    ];
+    let shown = || format!("{program} {}", joined(args).shown());
+    let mut operands = Vec::new();
+    let mut rest = args.iter();
+    let mut dry = false;
+    while let Some(arg) = rest.next() {
+        let raw = arg.raw();
+        if raw.len() > 1 && raw.starts_with('-') {
+            dry |= raw == "--dry-run"
+                || (program == "rsync" && !raw.starts_with("--") && raw.contains('n'));
+            if raw.starts_with("--rsync-path")
+                || (program == "scp" && raw.starts_with("-oProxyCommand"))
+            {
+                return this.deny("remote.write", shown());
+            }
+            let values: &[&str] = if program == "rsync" {
+                &[
+                    "-e",
+                    "--rsh",
+                    "--exclude",
+                    "--include",
+                    "--filter",
+                    "-f",
+                    "--bwlimit",
+                    "--port",
+                    "--exclude-from",
+                    "--include-from",
+                    "--files-from",
+                ]
+            } else {
+                VALUES
+            };
+            if takes_value(raw, values) {
+                let value = rest.next();
+                if let (true, Some(command)) = (
+                    program == "rsync" && (raw.ends_with('e') || raw == "--rsh"),
+                    value,
+                ) {
+                    // The words after the shell's name are its options, and the host follows.
+                    let mut line = command.clone();
+                    line.push(" host true");
+                    this.nested(|this| this.script(line.raw(), &mut state.clone()))?;
+                }
+            }
+        } else {
+            operands.push(arg);
+        }
+    }
+    let remote = |value: &Value| {
+        let raw = value.raw();
+        raw.starts_with("rsync://")
+            || raw.starts_with("scp://")
+            || raw.split('/').next().is_some_and(|head| head.contains(':'))
+    };
+    if let Some((last, sources)) = operands.split_last() {
+        if remote(last) && !dry {
+            this.deny("remote.write", shown())?;
+        } else if sources.iter().any(|source| remote(source)) {
+            for source in sources {
+                let path = source.raw().split_once(':').map_or("", |(_, path)| path);
+                this.act(Act::Read, &Value::known(path), state)?;
+            }
+            if !dry {
+                this.deny("remote.transfer", shown())?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Archive programs can run others.
+fn archive(this: &mut Interpreter<'_>, args: &[Value], state: &mut State) -> Eval<()> {
+    let mut rest = args.iter();
+    while let Some(arg) = rest.next() {
+        let raw = arg.raw();
+        let code = [
+            "--to-command",
+            "--use-compress-program",
+            "--rsh-command",
+            "--info-script",
+            "--new-volume-script",
+            "--unzip-command",
+        ]
+        .iter()
+        .find_map(|name| raw.strip_prefix(name))
+        .map(|text| text.strip_prefix('=').map(Value::known))
+        .or_else(|| matches!(raw, "-I" | "-F" | "-TT").then_some(None))
+        .or_else(|| {
+            raw.strip_prefix("--checkpoint-action=exec=")
+                .map(|text| Some(Value::known(text)))
+        });
+        let Some(code) = code else {
+            if raw == "--remove-files" {
+                this.deny("delete.file", format!("tar {}", joined(args).shown()))?;
+            }
+            continue;
+        };
+        let Some(code) = code.or_else(|| rest.next().cloned()) else {
+            continue;
+        };
+        let mut inner = state.clone();
+        this.nested(|this| this.code(&code, &mut inner))?;
+    }
+    Ok(())
+}
+
+/// `at` runs what it reads.
+fn scheduled(this: &mut Interpreter<'_>, args: &[Value], state: &mut State) -> Eval<Value> {
+    if args
+        .iter()
+        .any(|arg| matches!(arg.raw(), "-l" | "-c" | "-V"))
+    {
+        return Ok(Value::output());
+    }
+    match state.stdin.clone() {
+        Some(text) => {
+            let mut inner = state.clone();
+            this.nested(|this| this.code(&text, &mut inner))?;
+        }
+        None => this.deny("shell.interactive", "at without commands")?,
+    }
+    this.deny("power.schedule", format!("at {}", joined(args).shown()))?;
+    Ok(Value::output())
+}
+
+/// Editors run commands given on the command line, or after `!` in what they read.
+fn editor(this: &mut Interpreter<'_>, args: &[Value], state: &mut State) -> Eval<()> {
+    let mut texts: Vec<Value> = Vec::new();
+    let mut rest = args.iter();
+    while let Some(arg) = rest.next() {
+        let raw = arg.raw();
+        match raw {
+            "-c" | "--cmd" | "--eval" | "-e" | "--execute" | "-S" => {
+                texts.extend(rest.next().cloned())
+            }
+            _ => {
+                if let Some(text) = raw.strip_prefix('+') {
+                    texts.push(Value::known(text));
+                } else if let Some(text) = raw.strip_prefix("--eval=") {
+                    texts.push(Value::known(text));
+                }
+            }
+        }
+    }
+    if let Some(text) = &state.stdin {
+        texts.extend(text.raw().lines().map(Value::known));
+    }
+    for text in texts {
+        let raw = text.raw();
+        let after = raw
+            .strip_prefix('!')
+            .or_else(|| raw.split_once(":!").map(|(_, code)| code))
+            .or_else(|| raw.split_once("r !").map(|(_, code)| code))
+            .or_else(|| raw.split_once("w !").map(|(_, code)| code));
+        if let Some(code) = after {
+            let mut inner = state.clone();
+            this.nested(|this| this.code(&Value::known(code), &mut inner))?;
+        }
+        for call in [
+            "system(",
+            "shell-command",
+            "call-process",
+            "start-process",
+            "delete(",
+            "delete-file",
+            "delete-directory",
+            "io.popen",
+            "os.execute",
+            "writefile(",
+        ] {
+            if raw.contains(call) {
+                this.deny("shell.unknown-code", raw)?;
+            }
+        }
+        if let Some(path) = raw.strip_prefix("w ").or_else(|| raw.strip_prefix("w! ")) {
+            this.act(Act::Write, &Value::known(path.trim()), state)?;
+        }
+    }
+    Ok(())
+}
+
+/// Statements that a database client reads from standard input.
+fn statements(this: &Interpreter<'_>, program: &str, state: &State) -> Eval<()> {
+    const WRITES: &[&str] = &[
+        "drop", "delete", "truncate", "update", "insert", "alter", "grant", "revoke", "create",
+        "replace", "merge", "flushall", "flushdb", "set ", "del ", "\\!", ".shell", ".system",
+        "copy ", "vacuum", "attach",
+    ];
+    let Some(text) = &state.stdin else {
+        return Ok(());
+    };
+    let lower = text.raw().to_lowercase();
+    if WRITES.iter().any(|word| lower.contains(word)) || text.is_unknown() && !text.is_empty() {
+        let short: String = text.shown().chars().take(80).collect();
+        this.deny("data.write", format!("{program} <<< {short}"))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,219 @@
+//! Programs that run another command: the inner command is found and checked.
+
+use codex_ds_rules::wrappers::{Form, Where, Wrapper};
+
+use crate::call::joined;
+use crate::interpreter::{Eval, Interpreter};
+use crate::judge::takes_value;
+use crate::state::State;
+use crate::value::Value;
+
+/// Programs that start an interactive shell when no command is given.
+const SHELL_WITHOUT_COMMAND: &[&str] = &[
+    "su",
+    "ssh",
+    "mosh",
+    "chroot",
+    "nsenter",
+    "unshare",
+    "script",
+    "screen",
+    "autossh",
+    "rsh",
+    "dbclient",
+    "plink",
+    "arch-chroot",
+    "systemd-nspawn",
+    "run0",
+    "newgrp",
+    "adb",
+    "et",
+];
+
+/// Whether a wrapper's row is about this command line.
+pub(crate) fn wraps(wrapper: &Wrapper, program: &str, args: &[Value]) -> bool {
+    if !wrapper.names.contains(&program) {
+        return false;
+    }
+    let mut words = Vec::new();
+    let mut rest = args.iter();
+    while words.len() < wrapper.sub.len()
+        && let Some(arg) = rest.next()
+    {
+        if arg.raw().starts_with('-') {
+            if takes_value(arg.raw(), wrapper.values) {
+                rest.next();
+            }
+        } else {
+            words.push(arg);
+        }
+    }
+    wrapper.sub.iter().enumerate().all(|(i, names)| {
+        words
+            .get(i)
+            .is_some_and(|word| names.iter().any(|name| word.may_be(name)))
+    })
+}
+
+/// Checks the command that a wrapper runs.
+pub(crate) fn run(
+    this: &mut Interpreter<'_>,
+    wrapper: &Wrapper,
+    program: &str,
+    args: &[Value],
+    state: &mut State,
+) -> Eval<Value> {
+    let mut skip = wrapper.skip + wrapper.sub.len();
+    let mut rest = args;
+    let mut ran_script = false;
+    let mut shell_asked = false;
+    let mut inner = state.clone();
+    // `exec` and `builtin` run in this shell; all others have their own.
+    let same_shell = matches!(program, "builtin" | "command" | "exec");
+    while let Some((arg, after)) = rest.split_first() {
+        let raw = arg.raw();
+        if wrapper.inert.contains(&raw) {
+            return Ok(if program == "command" {
+                crate::outputs::located(after)
+            } else {
+                Value::output()
+            });
+        }
+        if let Some((text, after)) = script_option(wrapper, raw, after) {
+            this.at(wrapper.place, |this| this.code(&text, &mut inner))?;
+            ran_script = true;
+            rest = after;
+            continue;
+        }
+        if raw == "--" {
+            rest = after;
+            if skip == 0 || skip >= 1000 {
+                break;
+            }
+            continue;
+        }
+        if raw.len() > 1 && raw.starts_with('-') {
+            shell_asked |= matches!(program, "sudo" | "doas" | "sudo-rs")
+                && !raw.starts_with("--")
+                && (raw.contains('i') || raw.contains('s'))
+                || matches!(raw, "--login" | "--shell");
+            if matches!(raw, "-C" | "-D" | "--chdir") && program == "env" || raw == "--chdir" {
+                if let Some(folder) = after.first() {
+                    inner.cwd = this.absolute(folder, state);
+                }
+            }
+            let takes = takes_value(raw, wrapper.values);
+            rest = after.get(usize::from(takes)..).unwrap_or_default();
+            continue;
+        }
+        if wrapper.assigns && crate::text::is_assignment(raw) {
+            let (name, value) = raw.split_once('=').unwrap_or((raw, ""));
+            let (name, value) = (name.to_owned(), Value::known(value));
+            this.set_variable(&name, value, &mut inner)?;
+            rest = after;
+            continue;
+        }
+        if skip > 0 {
+            skip -= 1;
+            rest = after;
+            continue;
+        }
+        break;
+    }
+    if rest.is_empty() {
+        return without_command(
+            this,
+            wrapper,
+            program,
+            args,
+            ran_script,
+            shell_asked,
+            &mut inner,
+        );
+    }
+    let script = match wrapper.form {
+        Form::Words => false,
+        Form::Script => true,
+        Form::Either => rest.len() == 1,
+    };
+    if wrapper.place == Where::Container {
+        inner.cwd = Value::unknown();
+    }
+    let output = this.at(wrapper.place, |this| {
+        if script {
+            this.code(&joined(rest), &mut inner)
+        } else {
+            let target = if same_shell { &mut *state } else { &mut inner };
+            this.run_words(rest, target)
+        }
+    })?;
+    // What runs elsewhere or as someone else prints what we cannot know.
+    Ok(if matches!(wrapper.place, Where::Here) {
+        output
+    } else {
+        Value::output()
+    })
+}
+
+/// An option whose value is a script: the value and what follows it.
+fn script_option<'v>(
+    wrapper: &Wrapper,
+    raw: &str,
+    after: &'v [Value],
+) -> Option<(Value, &'v [Value])> {
+    if wrapper.scripts.is_empty() || !raw.starts_with('-') {
+        return None;
+    }
+    if let Some((name, text)) = raw.split_once('=')
+        && wrapper.scripts.contains(&name)
+    {
+        return Some((Value::known(text), after));
+    }
+    if takes_value(raw, wrapper.scripts) {
+        let (text, rest) = after.split_first()?;
+        return Some((text.clone(), rest));
+    }
+    // `-cTEXT`.
+    wrapper
+        .scripts
+        .iter()
+        .filter(|name| name.len() == 2 && !raw.starts_with("--"))
+        .find_map(|name| raw.strip_prefix(name))
+        .filter(|text| !text.is_empty())
+        .map(|text| (Value::known(text), after))
+}
+
+/// A wrapper without a command: some start a shell then, which reads what there is to read.
+fn without_command(
+    this: &mut Interpreter<'_>,
+    wrapper: &Wrapper,
+    program: &str,
+    args: &[Value],
+    ran_script: bool,
+    shell_asked: bool,
+    inner: &mut State,
+) -> Eval<Value> {
+    let shell = shell_asked || SHELL_WITHOUT_COMMAND.contains(&program);
+    if ran_script || !shell {
+        return Ok(Value::output());
+    }
+    let forwards = |arg: &Value| {
+        let raw = arg.raw();
+        raw.starts_with('-') && !raw.starts_with("--") && raw.contains('N')
+    };
+    if program == "ssh"
+        && (args.iter().any(forwards) || args.iter().any(|arg| arg.raw().starts_with("git@")))
+    {
+        return Ok(Value::output());
+    }
+    match inner.stdin.clone() {
+        Some(text) => this.at(wrapper.place, |this| this.code(&text, inner)),
+        None => {
+            this.deny(
+                "shell.interactive",
+                format!("{program} {}", joined(args).shown()),
+            )?;
+            Ok(Value::output())
+        }
+    }
+}
