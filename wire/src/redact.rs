@@ -1,7 +1,7 @@
 //! Masks secrets in what is written to a file or shown.
 //!
-//! A mask has the length of what it hides, so that sizes and offsets stay true. Masking is a
-//! single scan from left to right, linear in the text, and doing it twice changes nothing more.
+//! A mask has the length of what it hides, so that sizes and offsets stay true. Masking scans from
+//! left to right, in time linear in the text, and doing it twice changes nothing more.
 //!
 //! It is a net, not a proof: it finds the forms of keys below and the secrets it was told of.
 
@@ -85,16 +85,18 @@ impl Redactor {
     /// The text with every secret in it masked. The result has as many bytes.
     #[must_use]
     pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let spans = self.spans(text.as_bytes());
-        if spans.is_empty() {
-            return Cow::Borrowed(text);
+        let mut text = Cow::Borrowed(text);
+        for secret in self.known.iter().map(Secret::expose) {
+            if text.contains(secret) {
+                text = Cow::Owned(text.replace(secret, &"*".repeat(secret.len())));
+            }
         }
-        let mut bytes = text.as_bytes().to_vec();
-        for span in spans {
-            bytes[span].fill(MASK);
+        // What a rule keeps in front of a secret (a variable's name, say) may itself hold one that
+        // shows only now. The kept part is short, so this ends after a time or two.
+        while let Some(masked) = masked_by_rules(&text) {
+            text = Cow::Owned(masked);
         }
-        // Every span covers whole characters; if one did not, nothing of the text would be shown.
-        Cow::Owned(String::from_utf8(bytes).unwrap_or_else(|_| "*".repeat(text.len())))
+        text
     }
 
     /// The value of a header, masked unless the header is known to be harmless; of
@@ -117,34 +119,45 @@ impl Redactor {
         let (scheme, secret) = value.split_at(kept);
         Cow::Owned(format!("{scheme}{}", "*".repeat(secret.len())))
     }
+}
 
-    /// What to mask, in order, without overlap.
-    fn spans(&self, text: &[u8]) -> Vec<Range<usize>> {
-        let mut spans: Vec<Range<usize>> = Vec::new();
-        let mut retry = [0; RULES.len()];
-        let mut at = 0;
-        // Behind a mask, so that masking the result again starts out the same.
-        let mut masked_to = 0;
-        while at < text.len() {
-            let known = self.known_at(&text[at..]).map(|length| at..at + length);
-            match known.or_else(|| rule_at(text, at, masked_to, &mut retry)) {
-                Some(span) => {
-                    at = span.end;
-                    masked_to = span.end;
-                    spans.push(span);
-                }
-                None => at += 1,
+/// The text with what the rules find masked; nothing when that is masked already.
+fn masked_by_rules(text: &str) -> Option<String> {
+    let mut spans = spans(text.as_bytes());
+    spans.retain(|span| {
+        text.as_bytes()[span.clone()]
+            .iter()
+            .any(|byte| *byte != MASK)
+    });
+    if spans.is_empty() {
+        return None;
+    }
+    let mut bytes = text.as_bytes().to_vec();
+    for span in spans {
+        bytes[span].fill(MASK);
+    }
+    // Every span covers whole characters; if one did not, nothing of the text would be shown.
+    Some(String::from_utf8(bytes).unwrap_or_else(|_| "*".repeat(text.len())))
+}
+
+/// What the rules mask, in order, without overlap.
+fn spans(text: &[u8]) -> Vec<Range<usize>> {
+    let mut spans: Vec<Range<usize>> = Vec::new();
+    let mut retry = [0; RULES.len()];
+    let mut at = 0;
+    // A word may start behind a mask, as it will when the result is masked again.
+    let mut masked_to = 0;
+    while at < text.len() {
+        match rule_at(text, at, masked_to, &mut retry) {
+            Some(span) => {
+                at = span.end;
+                masked_to = span.end;
+                spans.push(span);
             }
+            None => at += 1,
         }
-        spans
     }
-
-    fn known_at(&self, text: &[u8]) -> Option<usize> {
-        let mut known = self.known.iter().map(|secret| secret.expose().as_bytes());
-        known
-            .find(|secret| text.starts_with(secret))
-            .map(<[u8]>::len)
-    }
+    spans
 }
 
 /// What a rule masks at `at`. `retry` holds where each rule may match again: what it has scanned in
@@ -223,7 +236,7 @@ mod tests {
             "hf_|abcdefghijklmnopqrstuvwxyz01234567|",
             "nvapi-|0123456789_abcdefghij-ABCDEFGHIJ|",
             "xoxb-|1234567890-abcdefghij|",
-            "https://me:|hunter2|@host/path",
+            "https://|me:hunter2|@host/path",
             "https://|ghs0123|@github.com/a/b",
             "GET /v1?a=1&api_key=|0123456789|&b=2",
             r"?x=1\u0026token=|abcdef0|#f",
@@ -247,6 +260,21 @@ mod tests {
             r#"{"cut":"-----BEGIN PRIVATE KEY-----|\nMIIE|","b":"-----END PRIVATE KEY-----"}"#,
         );
         assert_masks("-----BEGIN CERTIFICATE-----\nMIIE\n-----END CERTIFICATE-----");
+    }
+
+    #[test]
+    fn a_start_in_vain_hides_no_secret_right_behind_it() {
+        for marked in [
+            "http://a:http://|me:hunter2|@host",
+            "ghp_ghp_|0123456789abcdefghijABCDEFGHIJ012345|",
+            "Bearer Bearer |abc.def-0123456789|",
+            "eyJ.eyJ|hbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dozjgNryP4J3jVmNHl0w5N|",
+            "?token=?token=|hunter2|",
+            "-----BEGIN -----BEGIN PRIVATE KEY-----|MIIE|-----END PRIVATE KEY-----",
+            "X_AKIA|IOSFODNN7EXAMPLE|_KEY=|hunter2|",
+        ] {
+            assert_masks(marked);
+        }
     }
 
     #[test]

@@ -165,9 +165,7 @@ fn key(text: &[u8], prefix: &[u8], class: Class, min: usize, digit: bool) -> Fou
     let length = run(rest, class);
     let end = prefix.len() + length;
     if length < min || (digit && !has_digit(&rest[..length])) {
-        // The prefix is of the class too, or the run would not go on behind it: a start further
-        // on in this run has less of it.
-        return Found::NotBefore(end);
+        return Found::NotBefore(behind(end, prefix));
     }
     Found::Secret(prefix.len()..end)
 }
@@ -210,7 +208,13 @@ fn bearer(text: &[u8], scheme: &[u8]) -> Found {
     if length >= 8 && (length >= 20 || has_digit(token)) {
         return Found::Secret(scheme.len()..end);
     }
-    Found::NotBefore(end)
+    Found::NotBefore(behind(end, scheme))
+}
+
+/// Where a prefix may stand again when the run behind it ends at `end` and is no secret: one that
+/// lies wholly in the run has less of the same run behind it.
+fn behind(end: usize, prefix: &[u8]) -> usize {
+    end + 1 - prefix.len()
 }
 
 /// The value of an environment variable that is called a secret, as in `DB_PASSWORD="…"`.
@@ -259,19 +263,17 @@ fn private_key(text: &[u8]) -> Found {
     }
 }
 
-/// The password in `://user:password@`, or the token in `://token@`.
+/// What stands before the `@` of a URL: a password, or a token in the user's place.
 fn user_info(text: &[u8]) -> Found {
     let Some(rest) = text.strip_prefix(b"://") else {
         return Found::NotBefore(1);
     };
-    let length = run(rest, in_user_info);
-    let end = 3 + length;
-    if length == 0 || text.get(end) != Some(&b'@') {
-        return Found::NotBefore(end);
+    let end = 3 + run(rest, in_user_info);
+    if end == 3 || text.get(end) != Some(&b'@') {
+        // The run may end with the colon of the next "://".
+        return Found::NotBefore(end - 1);
     }
-    let user = run(&rest[..length], |byte| byte != b':');
-    let start = if user + 1 < length { 3 + user + 1 } else { 3 };
-    Found::Secret(start..end)
+    Found::Secret(3..end)
 }
 
 /// The value of a query parameter that is known to hold a secret.
