@@ -209,16 +209,30 @@ pub(super) async fn forward(
     note(&exchange, |exchange| {
         exchange.response(status.as_u16(), &headers)
     });
-    let counted = is_model_request(parts.method.as_str(), path) && parts.method == Method::POST;
-    let desk = counted.then(|| (Arc::clone(desk), n));
-    let mut response = Response::new(Body::from_stream(passed(
-        answer.bytes_stream(),
+    let counted = is_model_request(parts.method.as_str(), path);
+    let mut rest = Rest {
         exchange,
-        desk,
-    )));
+        desk: counted.then(|| (Arc::clone(desk), n)),
+        left: length(&parts.method, &answer),
+    };
+    rest.sent(0);
+    let mut response = Response::new(Body::from_stream(passed(answer.bytes_stream(), rest)));
     *response.status_mut() = status;
     *response.headers_mut() = headers;
     response
+}
+
+/// How long the answer's body is, where its head says so.
+fn length(method: &Method, answer: &reqwest::Response) -> Option<u64> {
+    let bodiless = matches!(
+        answer.status(),
+        StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED
+    );
+    if *method == Method::HEAD || bodiless {
+        return Some(0);
+    }
+    let length = answer.headers().get(header::CONTENT_LENGTH)?;
+    length.to_str().ok()?.parse().ok()
 }
 
 /// The headers that go on: all but those of the connection, and those that it names as such.
@@ -262,36 +276,58 @@ fn copied(
     })
 }
 
+/// What goes along with the rest of an answer.
+struct Rest {
+    exchange: Shared,
+    desk: Option<(Arc<Desk>, u64)>,
+    /// Bytes that are still to come, where that is known. Nobody asks for more behind them, so
+    /// that the end has to be noted with the last.
+    left: Option<u64>,
+}
+
+impl Rest {
+    fn sent(&mut self, bytes: usize) {
+        self.left = self.left.map(|left| left.saturating_sub(bytes as u64));
+        if self.left == Some(0) {
+            self.complete();
+        }
+    }
+
+    fn complete(&mut self) {
+        note(&self.exchange, |exchange| exchange.end(Outcome::Complete));
+        if let Some((desk, n)) = self.desk.take() {
+            let hold = desk.recorder.hold();
+            tokio::spawn(async move {
+                read_counters(&desk, n).await;
+                drop(hold);
+            });
+        }
+    }
+}
+
 /// The server's body on its way, copied. Dropped by a client that goes, it drops the server's
 /// answer with it, and the exchange says so.
 fn passed(
     body: impl Stream<Item = reqwest::Result<Bytes>> + Send + Unpin + 'static,
-    exchange: Shared,
-    desk: Option<(Arc<Desk>, u64)>,
+    rest: Rest,
 ) -> impl Stream<Item = reqwest::Result<Bytes>> + Send + 'static {
-    stream::unfold(Some((body, exchange, desk)), async |state| {
-        let (mut body, exchange, desk) = state?;
+    stream::unfold(Some((body, rest)), async |state| {
+        let (mut body, mut rest) = state?;
         match body.next().await {
             Some(Ok(bytes)) => {
-                note(&exchange, |exchange| exchange.chunk(&bytes));
-                Some((Ok(bytes), Some((body, exchange, desk))))
+                note(&rest.exchange, |exchange| exchange.chunk(&bytes));
+                rest.sent(bytes.len());
+                Some((Ok(bytes), Some((body, rest))))
             }
             Some(Err(error)) => {
                 let why = causes(&error);
-                note(&exchange, |exchange| {
+                note(&rest.exchange, |exchange| {
                     exchange.end(Outcome::UpstreamCut(why))
                 });
                 Some((Err(error), None))
             }
             None => {
-                note(&exchange, |exchange| exchange.end(Outcome::Complete));
-                if let Some((desk, n)) = desk {
-                    let hold = desk.recorder.hold();
-                    tokio::spawn(async move {
-                        read_counters(&desk, n).await;
-                        drop(hold);
-                    });
-                }
+                rest.complete();
                 None
             }
         }

@@ -130,10 +130,15 @@ impl Recorder {
         let (sender, receiver) = mpsc::channel();
         let waiting = Arc::new(AtomicUsize::new(0));
         let freed = Arc::clone(&waiting);
-        let mut writer = Writer::new(sink, header, options);
+        let mut writer = Writer::new(sink, options);
+        let header = header.clone();
         let thread = std::thread::Builder::new()
             .name("dump".to_owned())
-            .spawn(move || run(&receiver, &freed, &mut writer))
+            .spawn(move || {
+                // Here already: the first line must not make anyone wait for the disk either.
+                writer.begin(header);
+                run(&receiver, &freed, &mut writer);
+            })
             .context("cannot start the writing thread")?;
         Ok(Self {
             shared: Arc::new(Shared {
@@ -381,3 +386,7 @@ fn make_private(folder: &Path) -> Result<()> {
         .create(folder)
         .with_context(|| format!("cannot make {}", folder.display()))
 }
+
+#[cfg(test)]
+#[path = "recorder_tests.rs"]
+mod tests;

@@ -113,3 +113,7 @@ async fn handle(State(desk): State<Arc<Desk>>, request: Request) -> Response<Bod
         Answers::Upstream(upstream) => proxy::forward(&desk, upstream, exchange, request).await,
     }
 }
+
+#[cfg(test)]
+#[path = "server_tests.rs"]
+mod tests;

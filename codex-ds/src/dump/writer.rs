@@ -65,12 +65,8 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn new(
-        sink: Box<dyn Write + Send>,
-        header: &Header,
-        options: WriterOptions,
-    ) -> Self {
-        let mut writer = Self {
+    pub(super) fn new(sink: Box<dyn Write + Send>, options: WriterOptions) -> Self {
+        Self {
             sink,
             redactor: Redactor::new(options.redactor.iter().flatten()),
             options,
@@ -78,9 +74,12 @@ impl Writer {
             last: VecDeque::new(),
             torn: false,
             failed: false,
-        };
-        writer.line(&Line::Session(header.clone()));
-        writer
+        }
+    }
+
+    /// Writes the first line.
+    pub(super) fn begin(&mut self, header: Header) {
+        self.line(&Line::Session(header));
     }
 
     pub(super) fn take(&mut self, message: Message) {
