@@ -14,6 +14,7 @@
 //!
 //! **Architecture invariant**: nothing here prints, and reading a site is all that touches a file.
 
+pub mod check;
 pub mod engine;
 pub mod fit;
 pub mod flags;

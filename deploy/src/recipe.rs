@@ -4,6 +4,7 @@
 //! user's own is named by its path.
 
 use std::ops::RangeInclusive;
+use std::sync::LazyLock;
 
 use codex_ds_catalog::{FAMILIES, Family};
 
@@ -126,13 +127,24 @@ pub struct Pages {
 
 impl Recipe {
     /// The recipe of this id that comes with the program.
+    #[must_use]
+    pub fn built_in(id: &str) -> Option<&'static Self> {
+        Self::built_ins().iter().find(|recipe| recipe.id == id)
+    }
+
+    /// The recipes that come with the program.
     ///
     /// # Panics
-    /// Never for the recipes that pass their test.
+    /// Never for recipes that pass their test.
     #[must_use]
-    pub fn built_in(id: &str) -> Option<Self> {
-        let (name, text) = BUILT_IN.iter().find(|(known, _)| *known == id)?;
-        Some(Self::parse(&format!("{name}.toml"), text).expect("a test reads every one"))
+    pub fn built_ins() -> &'static [Self] {
+        static RECIPES: LazyLock<Vec<Recipe>> = LazyLock::new(|| {
+            BUILT_IN
+                .iter()
+                .map(|(id, text)| Recipe::parse(id, text).expect("a test reads every one"))
+                .collect()
+        });
+        &RECIPES
     }
 
     /// Reads a recipe.

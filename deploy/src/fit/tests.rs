@@ -6,7 +6,7 @@ use crate::site::{Answers, Shape, template};
 
 fn site(shape: Shape, changes: &[(&str, &str)]) -> Site {
     let answers = Answers::example(shape);
-    let mut text = template(&answers, &Recipe::built_in(&answers.recipe).unwrap());
+    let mut text = template(&answers, Recipe::built_in(&answers.recipe).unwrap());
     for (from, to) in changes {
         assert!(text.contains(from), "no {from}");
         text = text.replacen(from, to, 1);

@@ -388,7 +388,7 @@ fn read_recipe(
         return Ok(Recipe::parse(&name, &read(&name)?)?);
     }
     if let Some(recipe) = Recipe::built_in(&name) {
-        return Ok(recipe);
+        return Ok(recipe.clone());
     }
     let known: Vec<&str> = BUILT_IN.iter().map(|(id, _)| *id).collect();
     // Without a recipe nothing else of the file can be judged.

@@ -4,7 +4,7 @@ use crate::recipe::Recipe;
 fn text(shape: Shape) -> String {
     let answers = Answers::example(shape);
     let recipe = Recipe::built_in(&answers.recipe).unwrap();
-    template(&answers, &recipe)
+    template(&answers, recipe)
 }
 
 fn parse(text: &str) -> Result<Site, SiteError> {
