@@ -65,6 +65,11 @@ pub fn find(explicit: Option<&Path>, path: Option<&OsStr>) -> Result<PathBuf> {
 /// # Errors
 /// When it does not answer as Codex does, or is older than [`OLDEST`].
 pub fn inspect(path: &Path) -> Result<Codex> {
+    if path.to_str().is_none() {
+        return Err(UserError::usage(format!("{} is not UTF-8", path.display()))
+            .hint("use a Codex whose whole path is text")
+            .into());
+    }
     // Even for its version Codex makes a folder in its home, which is `~/.codex` unless told.
     let nowhere = tempfile::tempdir().context("cannot make a temporary folder")?;
     let output = Command::new(path)

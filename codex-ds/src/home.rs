@@ -74,6 +74,14 @@ pub fn real_path(path: &Path) -> Result<PathBuf> {
 /// When the folder is Codex's own, lies under a temporary folder, or is not a folder.
 pub fn checked(path: &Path) -> Result<PathBuf> {
     let real = real_path(path)?;
+    if real.to_str().is_none() {
+        return Err(UserError::usage(format!(
+            "{} is not UTF-8: Codex keys its trust in the guard by the path as text",
+            real.display()
+        ))
+        .hint("name a folder whose whole path is text with --home")
+        .into());
+    }
     let codex = user_home()?.join(".codex");
     if real == codex || real == real_path(&codex)? {
         return Err(UserError::usage(format!(

@@ -13,19 +13,36 @@ use tokio::process::{Child, Command};
 /// # Errors
 /// When it cannot be started, or does not end in time.
 pub async fn run(command: &mut Command, limit: Duration) -> Result<Output> {
+    run_with_input(command, Vec::new(), limit).await
+}
+
+/// As [`run`], with `input` on standard input.
+///
+/// # Errors
+/// As [`run`].
+pub async fn run_with_input(
+    command: &mut Command,
+    input: Vec<u8>,
+    limit: Duration,
+) -> Result<Output> {
     let name = command
         .as_std()
         .get_program()
         .to_string_lossy()
         .into_owned();
+    let stdin = if input.is_empty() {
+        Stdio::null()
+    } else {
+        Stdio::piped()
+    };
     let mut group = Group::spawn(
         command
-            .stdin(Stdio::null())
+            .stdin(stdin)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped()),
     )
     .with_context(|| format!("cannot start {name}"))?;
-    match tokio::time::timeout(limit, group.output()).await {
+    match tokio::time::timeout(limit, group.output(input)).await {
         Ok(output) => output.with_context(|| format!("cannot read what {name} prints")),
         Err(_) => bail!("{name} did not end within {} s", limit.as_secs()),
     }
@@ -53,10 +70,17 @@ impl Group {
         })
     }
 
-    async fn output(&mut self) -> io::Result<Output> {
-        use tokio::io::AsyncReadExt as _;
+    async fn output(&mut self, input: Vec<u8>) -> io::Result<Output> {
+        use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
         let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
         let (mut out, mut err) = (self.child.stdout.take(), self.child.stderr.take());
+        let stdin = self.child.stdin.take();
+        let write_in = async {
+            if let Some(mut pipe) = stdin {
+                // A program that does not read its input is not wrong.
+                let _ = pipe.write_all(&input).await;
+            }
+        };
         let read_out = async {
             match &mut out {
                 Some(pipe) => pipe.read_to_end(&mut stdout).await,
@@ -69,7 +93,8 @@ impl Group {
                 None => Ok(0),
             }
         };
-        let (read_out, read_err, status) = tokio::join!(read_out, read_err, self.child.wait());
+        let ((), read_out, read_err, status) =
+            tokio::join!(write_in, read_out, read_err, self.child.wait());
         read_out?;
         read_err?;
         Ok(Output {

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use codex_ds_tests::peers::CodexVersion;
-use codex_ds_tests::scenario::{make_private, router, server, setup};
+use codex_ds_tests::scenario::{exec, make_private, router, server, setup, shell};
 use codex_ds_tests::{Run, TestEnvironment, each_codex};
 use codex_ds_wire::Secret;
 use codex_ds_wire::standin::{Config, Model};
@@ -456,4 +456,44 @@ fn killed_at_any_moment_a_second_set_up_repairs() {
         env.codex_ds(["undo"]).run().success();
         assert!(!env.profile().join("config.toml").exists());
     }
+}
+
+#[test]
+fn the_guard_is_live_in_a_folder_of_any_name() {
+    for name in ["{a,b}", "it's", "a b$(x)`y`", "ünïcode;&|"] {
+        let mut env = any_codex();
+        let home = env.home().join(name);
+        env.set("CODEX_DS_HOME", &home);
+        let server = router(vec![shell("rm junk.txt && ls 2>&1")]);
+        setup(&env, &server, &[]);
+        let junk = env.write("work/junk.txt", "mine");
+        exec(&env, &["clean up"]).success();
+        assert_eq!(server.unplayed(), 0, "{name}: the model's turn was played");
+        assert!(junk.exists(), "{name}: the guard let the command run");
+    }
+}
+
+#[test]
+fn a_profile_that_was_moved_is_refused_until_it_is_set_up_again() {
+    let (mut env, server) = (any_codex(), router(vec![]));
+    setup(&env, &server, &[]);
+    let moved = env.home().join("moved");
+    fs_err::rename(env.profile(), &moved).expect("it is ours");
+    env.set("CODEX_DS_HOME", &moved);
+    let run = exec(&env, &["hi"]);
+    assert_eq!(run.code, Some(3), "{run}");
+    assert_snapshot!(run.normalised(&run.stderr), @"
+    error: the guard is not live: [HOME]/moved/config.toml: no hook starts the guard of this folder; was it moved, copied or restored?
+    hint: codex-ds setup repairs it; codex-ds setup --no-guard does without it
+    ");
+    assert_eq!(server.model_requests().len(), 0);
+    setup(&env, &server, &[]);
+    let config = fs_err::read_to_string(moved.join("config.toml")).expect("it is there");
+    assert!(!config.contains(".codex-ds/"), "{config}");
+    server.push(shell("rm junk.txt && ls 2>&1"));
+    let junk = env.write("work/junk.txt", "mine");
+    exec(&env, &["clean up"]).success();
+    assert!(junk.exists());
+    env.codex_ds(["undo"]).run().success();
+    assert!(!moved.join("config.toml").exists());
 }

@@ -25,6 +25,7 @@
 mod agents_md;
 mod args;
 mod config;
+mod guard;
 mod pins;
 mod plan;
 mod program;
@@ -45,8 +46,8 @@ use crate::{home, ui};
 /// with an error.
 ///
 /// # Errors
-/// When there is no profile, no Codex, a profile name that does not exist, or an argument that would
-/// lift the pins.
+/// When there is no profile, no Codex, no live guard, a profile name that does not exist, or an
+/// argument that would lift the pins.
 pub fn run(args: &[OsString]) -> Result<u8> {
     let home = home::wanted(None)?;
     let home = home.canonicalize().unwrap_or(home);

@@ -9,7 +9,7 @@ use anyhow::Result;
 use super::args::{self, Scan};
 use super::config::{self, Profile};
 use super::pins::{self, Folders, Trust};
-use super::{agents_md, program, project, sessions};
+use super::{agents_md, guard, program, project, sessions};
 use crate::env;
 use crate::error::UserError;
 use crate::trust::{Standing, TrustList};
@@ -137,8 +137,8 @@ const SERVERS: &[&str] = &["agents", "app-server", "remote-control"];
 /// Plans a launch. Starts no process, and writes nothing.
 ///
 /// # Errors
-/// When there is no profile, no Codex, a profile name that does not exist, or an argument that would
-/// lift the pins.
+/// When there is no profile, no Codex, no live guard, a profile name that does not exist, or an
+/// argument that would lift the pins.
 pub fn plan(inputs: &Inputs<'_>) -> Result<Launch> {
     plan_with(inputs, &[])
 }
@@ -165,6 +165,9 @@ pub(crate) fn plan_with(inputs: &Inputs<'_>, overrides: &[OsString]) -> Result<L
     let program = program::find(inputs.home, inputs.path, inputs.ourselves)?;
 
     let mut warnings = weakened(&scan);
+    if scan.has_session() {
+        warnings.extend(guard::check(inputs.home)?);
+    }
     let mut folders = Folders::default();
     let spelled = match scan.folders.last() {
         Some(folder) => inputs.cwd.join(folder),

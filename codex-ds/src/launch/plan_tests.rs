@@ -20,7 +20,11 @@ impl World {
         world.write("codex", "");
         world.write(
             "home/receipt.json",
-            &serde_json::json!({"codex": {"path": world.at("codex"), "pinned": true}}).to_string(),
+            &serde_json::json!({
+                "codex": {"path": world.at("codex"), "pinned": true},
+                "choices": {"no_guard": true},
+            })
+            .to_string(),
         );
         world.write("r/.git/HEAD", "");
         world.write(

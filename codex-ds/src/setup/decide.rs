@@ -112,6 +112,13 @@ fn key_file(path: &Path) -> Result<PathBuf> {
             .because(error)
             .hint("write the key into it first, then chmod 600 it")
     })?;
+    if path.to_str().is_none() {
+        return Err(
+            UserError::usage(format!("--api-key-file {}: not UTF-8", path.display()))
+                .hint("use a file whose whole path is text")
+                .into(),
+        );
+    }
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;

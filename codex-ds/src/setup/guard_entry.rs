@@ -112,6 +112,50 @@ pub fn place(
     }
 }
 
+/// Why Codex would not run a hook, as far as its configuration tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// There is no hook with this command.
+    #[error("no hook starts the guard of this folder; was it moved, copied or restored?")]
+    Missing,
+    /// The trust entry is not there or is for another definition or place.
+    #[error("the guard's trust entry does not fit its hook, so Codex would skip it")]
+    Untrusted,
+    /// The user switched it off.
+    #[error("the guard is switched off (enabled = false in hooks.state); /hooks switches it on")]
+    Disabled,
+    /// An asynchronous hook cannot stop anything.
+    #[error("the guard's hook is asynchronous, so it could not stop a command")]
+    Asynchronous,
+}
+
+/// What would keep Codex from running the hook that `command` starts. `recorded` is the hash that
+/// Codex itself gave, if it was another than ours.
+#[must_use]
+pub fn fault(
+    document: &DocumentMut,
+    config: &Path,
+    command: &str,
+    recorded: Option<&str>,
+) -> Option<Fault> {
+    let Some((index, handler, group)) = find(document, command) else {
+        return Some(Fault::Missing);
+    };
+    if group["hooks"][handler]["async"] == json!(true) {
+        return Some(Fault::Asynchronous);
+    }
+    let Some(state) = state(document, &trust_key(config, index, handler)) else {
+        return Some(Fault::Untrusted);
+    };
+    if state["enabled"] == json!(false) {
+        return Some(Fault::Disabled);
+    }
+    let trusted = state["trusted_hash"].as_str();
+    let fits = trusted.is_some()
+        && (trusted == Some(&definition_hash(&group, handler)) || trusted == recorded);
+    (!fits).then_some(Fault::Untrusted)
+}
+
 /// Takes the guard's entry out for good; whether the user's own version of it stayed.
 pub fn take_out(document: &mut DocumentMut, record: &HookRecord) -> bool {
     let config = Path::new("");

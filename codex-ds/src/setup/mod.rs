@@ -167,7 +167,7 @@ pub fn run(args: &Args) -> Result<u8> {
     // Only now is it certain that nobody else writes what the plan is made from.
     let mut plan = make(&home, &decided, receipt)?;
     apply::apply(&home, &plan, &mut |_| ControlFlow::Continue(()))?;
-    let verified = verify::verify(&home, codex.as_ref(), &mut plan)?;
+    let verified = runtime.block_on(verify::verify(&home, codex.as_ref(), &mut plan))?;
     drop(lock);
     report::done(args, &home, &decided, codex.as_ref(), &plan, &verified);
     Ok(if verified.failed() {

@@ -325,8 +325,16 @@ fn fast(decisions: &Decisions) -> String {
     }
 }
 
-/// The hook's command line: the program in the profile, quoted for the shell that runs it.
+/// The hook's command line: the program in the profile, quoted for the shell that Codex starts it
+/// with. Everything but the plainest characters is put in single quotes: a quoting that leaves braces
+/// alone would have bash expand them, and a hook that is not found lets every command run.
 #[must_use]
 pub fn hook_command(home: &Path) -> String {
-    shell_words::quote(&home.join(HOOK).to_string_lossy()).into_owned()
+    let path = home.join(HOOK);
+    let path = path.to_string_lossy();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@".contains(c);
+    if path.chars().all(plain) {
+        return path.into_owned();
+    }
+    format!("'{}'", path.replace('\'', "'\\''"))
 }

@@ -1,16 +1,22 @@
 //! Asks the installed Codex whether it will run the guard. A file that looks right proves nothing:
-//! Codex skips a hook that it does not trust without a word.
+//! Codex skips a hook that it does not trust without a word, and runs the command when the hook's
+//! program cannot be started.
 
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::Result;
+use serde_json::json;
 
 use super::plan::{CONFIG, Plan};
-use super::{guard_entry, receipt};
+use super::{guard_entry, profile, receipt};
 use crate::app_server::{AppServer, Hook};
 use crate::codex::Codex;
 use crate::file::{self, Mode};
-use crate::ui;
+use crate::{env, process, ui};
+
+/// How long the guard may take here; it needs milliseconds.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What Codex said of the guard.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +39,11 @@ impl Verified {
     }
 }
 
-pub(super) fn verify(home: &Path, codex: Option<&Codex>, plan: &mut Plan) -> Result<Verified> {
+pub(super) async fn verify(
+    home: &Path,
+    codex: Option<&Codex>,
+    plan: &mut Plan,
+) -> Result<Verified> {
     let Some(hook) = plan
         .receipt
         .files
@@ -42,6 +52,9 @@ pub(super) fn verify(home: &Path, codex: Option<&Codex>, plan: &mut Plan) -> Res
     else {
         return Ok(Verified::NoGuard);
     };
+    if let Err(why) = prove(home).await {
+        return Ok(Verified::Dead(why));
+    }
     let Some(codex) = codex else {
         return Ok(Verified::NotAsked);
     };
@@ -90,6 +103,36 @@ pub(super) fn verify(home: &Path, codex: Option<&Codex>, plan: &mut Plan) -> Res
         "Codex calls it {}; open `codex-ds`, type /hooks and trust {}",
         found.trust, found.command
     )))
+}
+
+/// Starts the guard by the command line that Codex has, and sees it deny what it always denies.
+async fn prove(home: &Path) -> Result<(), String> {
+    let event = json!({
+        "session_id": "codex-ds setup",
+        "cwd": home,
+        "hook_event_name": "PreToolUse",
+        "permission_mode": "default",
+        "tool_name": "Bash",
+        "tool_input": { "command": "rm -rf /" },
+    });
+    let line = profile::hook_command(home);
+    let mut command = tokio::process::Command::new("sh");
+    command
+        .args(["-c", &line])
+        .env(env::CODEX_HOME, home)
+        .current_dir(home);
+    let output = process::run_with_input(&mut command, event.to_string().into_bytes(), PATIENCE)
+        .await
+        .map_err(|error| format!("its program cannot be run: {error:#}"))?;
+    if output.status.code() == Some(2) && !output.stderr.is_empty() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(format!(
+        "`{line}` should have denied `rm -rf /` with status 2; it ended with {}: {}",
+        output.status,
+        said.trim()
+    ))
 }
 
 fn trust(home: &Path, plan: &mut Plan, hash: &str) -> Result<()> {

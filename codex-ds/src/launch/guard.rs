@@ -1,0 +1,186 @@
+//! Whether Codex will run the guard, as far as files tell without starting anything.
+//!
+//! Codex skips a hook without a word when its trust entry does not fit (the entry holds the real path
+//! of the file and the hook's place in it), and runs the command when the hook's program is gone. So
+//! a profile that was moved, copied or restored, or got another hook in front, would work on
+//! unguarded.
+
+use std::path::Path;
+
+use anyhow::Result;
+use serde_json::Value as Json;
+use toml_edit::DocumentMut;
+
+use crate::error::UserError;
+use crate::setup::{guard_entry, plan::CONFIG, profile, receipt};
+
+/// Checks the guard of the profile in `home`. Gives a warning where its trust was left to the user.
+///
+/// # Errors
+/// When the profile should have a guard, and Codex would not run it.
+pub(super) fn check(home: &Path) -> Result<Option<String>> {
+    let receipt: Json = std::fs::read(home.join(receipt::NAME))
+        .ok()
+        .and_then(|bytes| serde_json::from_slice(&bytes).ok())
+        .unwrap_or_default();
+    if receipt["choices"]["no_guard"] == true {
+        return Ok(None);
+    }
+    let Some(fault) = fault(home, &receipt) else {
+        return Ok(None);
+    };
+    if receipt["choices"]["no_trust"] == true && fault.is_trust() {
+        return Ok(Some(format!("{}; trust it in /hooks", fault.text(home))));
+    }
+    Err(
+        UserError::not_ready(format!("the guard is not live: {}", fault.text(home)))
+            .hint("codex-ds setup repairs it; codex-ds setup --no-guard does without it")
+            .into(),
+    )
+}
+
+enum Fault {
+    NoProgram,
+    Entry(guard_entry::Fault),
+}
+
+impl Fault {
+    fn is_trust(&self) -> bool {
+        matches!(self, Self::Entry(guard_entry::Fault::Untrusted))
+    }
+
+    fn text(&self, home: &Path) -> String {
+        match self {
+            Self::NoProgram => format!(
+                "there is no program at {}",
+                home.join(profile::HOOK).display()
+            ),
+            Self::Entry(fault) => format!("{}: {fault}", home.join(CONFIG).display()),
+        }
+    }
+}
+
+fn fault(home: &Path, receipt: &Json) -> Option<Fault> {
+    if !is_program(&home.join(profile::HOOK)) {
+        return Some(Fault::NoProgram);
+    }
+    let text = std::fs::read_to_string(home.join(CONFIG)).unwrap_or_default();
+    // One that is no TOML Codex itself refuses.
+    let document: DocumentMut = text.parse().ok()?;
+    let recorded = receipt["files"][CONFIG]["hook"]["trusted_hash"].as_str();
+    let command = profile::hook_command(home);
+    guard_entry::fault(&document, &home.join(CONFIG), &command, recorded).map(Fault::Entry)
+}
+
+#[cfg(unix)]
+fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::metadata(path)
+        .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_program(path: &Path) -> bool {
+    path.is_file()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    /// A home with a live guard, as set-up leaves it.
+    fn home() -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().canonicalize().unwrap();
+        let command = profile::hook_command(&home);
+        let mut document = DocumentMut::new();
+        let config = home.join(CONFIG);
+        guard_entry::place(&mut document, &config, Some(&command), None, true);
+        fs_err::write(config, document.to_string()).unwrap();
+        crate::file::write_atomic(&home.join(profile::HOOK), b"x", crate::file::Mode::Program)
+            .unwrap();
+        (folder, home)
+    }
+
+    fn refused(home: &Path) -> String {
+        let (text, code) = crate::error::render(&check(home).unwrap_err());
+        assert_eq!(code, crate::exit::NOT_READY);
+        assert!(text.contains("codex-ds setup repairs it"), "{text}");
+        text
+    }
+
+    fn edit(home: &Path, change: impl Fn(String) -> String) {
+        let config = home.join(CONFIG);
+        let text = change(fs_err::read_to_string(&config).unwrap());
+        fs_err::write(config, text).unwrap();
+    }
+
+    #[test]
+    fn a_live_guard_passes() {
+        let (_folder, home) = home();
+        assert_eq!(check(&home).unwrap(), None);
+    }
+
+    #[test]
+    fn a_profile_that_was_copied_or_moved_is_refused() {
+        let (_folder, home) = home();
+        let other = tempfile::tempdir().unwrap();
+        let other = other.path().canonicalize().unwrap();
+        fs_err::create_dir(other.join("bin")).unwrap();
+        for name in [CONFIG, profile::HOOK] {
+            fs_err::copy(home.join(name), other.join(name)).unwrap();
+        }
+        assert!(refused(&other).contains("no hook starts"));
+    }
+
+    #[test]
+    fn a_hook_that_codex_would_skip_is_refused() {
+        type Edit = fn(String) -> String;
+        let edits: [Edit; 4] = [
+            |text| {
+                format!(
+                    "[[hooks.PreToolUse]]\n[[hooks.PreToolUse.hooks]]\ntype = \"command\"\ncommand = \"x\"\n{text}"
+                )
+            },
+            |text| text.replace("timeout = 60", "timeout = 61"),
+            |text| text.replace("trusted_hash", "enabled = false\ntrusted_hash"),
+            |text| text.replace("timeout = 60", "timeout = 60\nasync = true"),
+        ];
+        for change in edits {
+            let (_folder, home) = home();
+            edit(&home, change);
+            refused(&home);
+        }
+    }
+
+    #[test]
+    fn a_program_that_is_gone_is_refused() {
+        let (_folder, home) = home();
+        fs_err::remove_file(home.join(profile::HOOK)).unwrap();
+        assert!(refused(&home).contains("no program"));
+    }
+
+    #[test]
+    fn what_the_user_chose_is_not_refused() {
+        let (_folder, home) = home();
+        edit(&home, |text| text.replace("trusted_hash", "other"));
+        let choose = |choice: &str| {
+            fs_err::write(
+                home.join(receipt::NAME),
+                format!("{{\"choices\": {{{choice}}}}}"),
+            )
+            .unwrap();
+            check(&home)
+        };
+        assert_eq!(choose("\"no_guard\": true").unwrap(), None);
+        assert!(
+            choose("\"no_trust\": true")
+                .unwrap()
+                .unwrap()
+                .contains("/hooks")
+        );
+        assert!(choose("\"no_trust\": false").is_err());
+    }
+}
