@@ -18,7 +18,7 @@ use super::report::{self, Counts};
 use super::server::{self, Answers, Desk};
 use super::store::{End, Header, SCHEMA_VERSION, Session, is_model_request};
 use super::tokens::Counter;
-use super::{Args, text};
+use super::{Args, export, text};
 use crate::error::UserError;
 use crate::launch;
 use crate::setup::endpoint;
@@ -143,7 +143,9 @@ async fn live(
         Some((client, root)) => count(&session, client, &root).await,
         None => BTreeMap::new(),
     };
-    if args.json {
+    if args.har {
+        ui::json(&export::har(&session));
+    } else if args.json {
         ui::json(&report::session_json(&session, &counts));
     } else {
         ui::out(&report::session(&session, &counts));
@@ -153,7 +155,7 @@ async fn live(
 }
 
 fn follow_line(end: &End) {
-    ui::err(&text::table(&report::COLUMNS, &[report::row(end)]));
+    ui::err(&report::line(end));
 }
 
 fn announce(desk: &Desk, address: SocketAddr, path: &std::path::Path) {
@@ -219,7 +221,7 @@ async fn codex(
         ui::warn(warning);
     }
     let mut command = tokio::process::Command::from(launch.command());
-    if args.json {
+    if args.json || args.har {
         // Standard output is for the report alone then.
         command.stdout(Stdio::from(stderr()?));
     }

@@ -18,7 +18,7 @@
 //! | `store` | the format of a session |
 //! | `analysis`, `tokens` | what a request comes to |
 //! | `report`, `text` | what a user reads |
-//! | `view` | `ls`, `show` and the other commands on what was recorded |
+//! | `view`, `diff`, `replay`, `export` | commands on what was recorded |
 //! | `profile` | what recording has to know of the profile |
 
 use std::ffi::OsString;
@@ -34,11 +34,14 @@ use crate::home;
 mod analysis;
 mod clock;
 mod decode;
+mod diff;
+mod export;
 mod live;
 mod pieces;
 mod profile;
 pub mod proxy;
 pub mod recorder;
+mod replay;
 mod report;
 pub mod server;
 pub mod store;
@@ -66,6 +69,9 @@ Examples:
   codex-ds dump --upstream http://127.0.0.1:8000/v1 --port 8400
   codex-ds dump ls
   codex-ds dump show 3 --section tools
+  codex-ds dump diff 1 2
+  codex-ds dump replay 3 --to http://127.0.0.1:8000/v1 --n 5
+  codex-ds dump --curl 3
   codex-ds dump show --follow                     in another terminal, while Codex runs
 
 Exit codes: 0 done; 1 failed, or a request is over --max-bytes; 2 wrong usage; 3 not ready (no
@@ -110,6 +116,15 @@ pub struct Args {
     /// Print the report as JSON; Codex's own output goes to standard error then
     #[arg(long)]
     pub json: bool,
+    /// Print a session as HAR 1.2, instead of recording; with `-- ARGS` instead of the report
+    #[arg(long, conflicts_with = "json")]
+    pub har: bool,
+    /// Print a curl command that sends a recorded request again
+    #[arg(long, value_name = "N", conflicts_with_all = ["har", "json", "codex"])]
+    pub curl: Option<u64>,
+    /// The session for --har and --curl [default: the newest]
+    #[arg(long, value_name = "NAME")]
+    pub session: Option<String>,
     /// Codex's arguments, behind `--`
     #[arg(last = true, value_name = "ARGS")]
     pub codex: Vec<OsString>,
@@ -146,6 +161,10 @@ pub enum View {
     Ls(view::LsArgs),
     /// Show a session, or one of its requests
     Show(view::ShowArgs),
+    /// Compare two requests, item by item
+    Diff(diff::DiffArgs),
+    /// Send a recorded request again, and compare calls and times
+    Replay(replay::ReplayArgs),
 }
 
 /// Runs the command.
@@ -156,6 +175,9 @@ pub fn run(args: &Args) -> Result<u8> {
     match &args.view {
         Some(View::Ls(args)) => view::ls(args),
         Some(View::Show(args)) => view::show(args),
+        Some(View::Diff(args)) => diff::run(args),
+        Some(View::Replay(args)) => replay::run(args),
+        None if args.curl.is_some() || (args.har && args.codex.is_empty()) => view::export(args),
         None => live::run(args),
     }
 }

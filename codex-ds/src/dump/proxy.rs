@@ -87,7 +87,7 @@ impl Upstream {
         &self.client
     }
 
-    fn target(&self, path: &str) -> Url {
+    pub(super) fn target(&self, path: &str) -> Url {
         let (root, path) = match (&self.native, path.strip_prefix(NATIVE_PREFIX)) {
             (Some(native), Some(rest)) if rest.starts_with('/') => (native, rest),
             _ => (&self.root, path),
@@ -379,7 +379,7 @@ fn failed(
 }
 
 /// An error and its causes, without the URL, which may hold a key.
-fn causes(error: &(dyn std::error::Error + 'static)) -> String {
+pub(super) fn causes(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = Vec::new();
     let mut at = Some(error);
     while let Some(error) = at {

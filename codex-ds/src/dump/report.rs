@@ -29,7 +29,7 @@ pub(super) fn row(end: &End) -> Vec<String> {
     };
     let input = match &end.tokens {
         Some(tokens) => count(tokens.input),
-        None => format!("~{}", count(end.request_bytes / BYTES_PER_TOKEN)),
+        None => format!("~{}", count(end.request_bytes.div_ceil(BYTES_PER_TOKEN))),
     };
     vec![
         end.n.to_string(),
@@ -47,6 +47,21 @@ pub(super) fn row(end: &End) -> Vec<String> {
         ),
         trouble(end),
     ]
+}
+
+/// A request on one line of its own.
+pub(super) fn line(end: &End) -> String {
+    const WIDTHS: [usize; 8] = [4, 10, 9, 9, 7, 8, 8, 4];
+    let row = row(end);
+    let mut line = String::new();
+    for (cell, (name, width)) in row.iter().zip(head().iter().zip(WIDTHS)) {
+        let _ = match name.as_str() {
+            "bytes" | "in" | "cached" | "out" | "first" => write!(line, "{cell:>width$} {name}"),
+            _ => write!(line, "{cell:>width$}"),
+        };
+    }
+    let _ = write!(line, "  {} {}", row[8], row[9]);
+    format!("{}\n", line.trim_end())
 }
 
 /// The head of the rows.
@@ -249,7 +264,7 @@ pub(super) fn parts(breakdown: &Breakdown, counts: &Counts) -> String {
     let tokens = |section: Section, bytes: u64, exact: u64| match (section.is_prompt(), counts) {
         (false, _) => String::new(),
         (true, Some(_)) => count(exact),
-        (true, None) => format!("~{}", count(bytes / BYTES_PER_TOKEN)),
+        (true, None) => format!("~{}", count(bytes.div_ceil(BYTES_PER_TOKEN))),
     };
     let mut rows = vec![["bytes", "share", "tokens", ""].map(str::to_owned).to_vec()];
     for section in Section::ALL {
@@ -286,17 +301,25 @@ pub(super) fn parts(breakdown: &Breakdown, counts: &Counts) -> String {
                 name,
             ]
         };
-        rows.push(row(section.name().to_owned(), bytes, exact));
-        if matches!(section, Section::Overhead | Section::Opaque) {
+        let alone = match &named[..] {
+            [(name, _, _, number)] => Some(format!(": {}{}", one_line(name), repeated(*number))),
+            _ => None,
+        };
+        let listed = alone.is_none() && section != Section::Parameters;
+        rows.push(row(
+            format!("{}{}", section.name(), alone.unwrap_or_default()),
+            bytes,
+            exact,
+        ));
+        if !listed {
             continue;
         }
         for (name, bytes, exact, number) in named {
-            let times = if number > 1 {
-                format!(" x{number}")
-            } else {
-                String::new()
-            };
-            rows.push(row(format!("  {}{times}", one_line(&name)), bytes, exact));
+            rows.push(row(
+                format!("  {}{}", one_line(&name), repeated(number)),
+                bytes,
+                exact,
+            ));
         }
     }
     rows.push(vec![
@@ -309,6 +332,15 @@ pub(super) fn parts(breakdown: &Breakdown, counts: &Counts) -> String {
         &[Align::Right, Align::Right, Align::Right, Align::Left],
         &rows,
     )
+}
+
+/// How often a name stands there, where that is more than once.
+fn repeated(number: u64) -> String {
+    if number > 1 {
+        format!(" x{number}")
+    } else {
+        String::new()
+    }
 }
 
 /// The sum of the counted parts beside the server's own count of the prompt.

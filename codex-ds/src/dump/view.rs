@@ -1,15 +1,18 @@
 //! `ls` and `show`: what was recorded.
 
 use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::time::Duration;
 
 use anyhow::Result;
 use codex_ds_wire::breakdown::{Breakdown, Section};
 use serde_json::{Value, json};
 
 use super::report;
-use super::store::{self, Prefix, Session, Summary};
+use super::store::{self, Line, Prefix, Session, Summary};
 use super::text::{Align, count, one_line, table};
-use super::{Place, clock};
+use super::{Args, Place, clock, export};
 use crate::error::UserError;
 use crate::{exit, ui};
 
@@ -38,6 +41,9 @@ pub struct ShowArgs {
     /// The texts of one section: system, tools, environment, agents, history, metadata, parameters
     #[arg(long, value_name = "SECTION", requires = "n")]
     pub section: Option<String>,
+    /// Print a line for each request as it ends, until Ctrl-C
+    #[arg(long, conflicts_with_all = ["n", "json"])]
+    pub follow: bool,
     /// Print as JSON
     #[arg(long)]
     pub json: bool,
@@ -132,6 +138,9 @@ fn summary_json(summary: &Summary) -> Value {
 /// Shows.
 pub(super) fn show(args: &ShowArgs) -> Result<u8> {
     let path = store::find(&args.place.folder()?, args.session.as_deref())?;
+    if args.follow {
+        return follow(&path);
+    }
     let session = Session::read(&path)?;
     let Some(n) = args.n else {
         if args.json {
@@ -153,6 +162,43 @@ pub(super) fn show(args: &ShowArgs) -> Result<u8> {
         ui::json(&value);
     } else {
         ui::out(&report::request(&session, exchange, &None));
+    }
+    Ok(exit::OK)
+}
+
+/// How often a file that is followed is looked at.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// Prints each end of a session as it is written, those that are there first.
+fn follow(path: &Path) -> Result<u8> {
+    let header = Summary::read(path)?.header;
+    ui::err(&format!(
+        "following {}, begun {}; stop with Ctrl-C\n",
+        store::name(path),
+        clock::shown(header.started_ms)
+    ));
+    let mut reader = BufReader::new(fs_err::File::open(path)?);
+    let mut line = Vec::new();
+    loop {
+        // A line may be half written: what is there is kept until its end comes.
+        if reader.read_until(b'\n', &mut line)? == 0 || line.last() != Some(&b'\n') {
+            std::thread::sleep(LOOK);
+            continue;
+        }
+        if let Ok(Line::End(end)) = serde_json::from_slice(&line) {
+            ui::out(&report::line(&end));
+        }
+        line.clear();
+    }
+}
+
+/// Prints a session, or a request of it, in another program's form.
+pub(super) fn export(args: &Args) -> Result<u8> {
+    let path = store::find(&args.place.folder()?, args.session.as_deref())?;
+    let session = Session::read(&path)?;
+    match args.curl {
+        Some(n) => ui::out(&export::curl(&session, session.exchange(n)?)),
+        None => ui::json(&export::har(&session)),
     }
     Ok(exit::OK)
 }
