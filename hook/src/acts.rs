@@ -4,6 +4,7 @@ use codex_ds_rules::effects::{Act, EFFECTS, Effect, OTHER, Operands};
 
 use crate::interpreter::{Eval, Interpreter};
 use crate::judge::takes_value;
+use crate::places::absolute;
 use crate::state::State;
 use crate::value::Value;
 
@@ -133,12 +134,10 @@ fn follow(
     written: &[&Value],
     state: &State,
 ) -> Eval<()> {
-    let path = |this: &Interpreter<'_>, value: &Value| {
-        this.absolute(value, state).as_known().map(str::to_owned)
-    };
+    let path = |value: &Value| absolute(value, state).as_known().map(str::to_owned);
     match (program, operands) {
         ("cp" | "mv" | "install" | "ln", [source, .., target]) => {
-            let Some(mut target) = path(this, target) else {
+            let Some(mut target) = path(target) else {
                 return Ok(());
             };
             // A target that is a folder keeps the source's name.
@@ -153,8 +152,7 @@ fn follow(
             let content = this.content(source, state);
             if content.is_known() {
                 this.written.insert(target, content);
-            } else if this
-                .absolute(source, state)
+            } else if absolute(source, state)
                 .as_known()
                 .is_some_and(|source| source.contains("/bin/") || source.contains("/sbin/"))
                 && !source.raw().contains("target/")
@@ -165,14 +163,14 @@ fn follow(
         ("tee", _) => {
             let text = state.stdin.clone().unwrap_or_else(Value::output);
             for target in written {
-                if let Some(target) = path(this, target) {
+                if let Some(target) = path(target) {
                     this.written.insert(target, text.clone());
                 }
             }
         }
         ("curl" | "wget" | "dd", _) => {
             for target in written {
-                if let Some(target) = path(this, target) {
+                if let Some(target) = path(target) {
                     this.written.insert(target, Value::output());
                 }
             }

@@ -2,11 +2,16 @@
 
 use crate::call::joined;
 use crate::interpreter::{Eval, Interpreter};
+use crate::places::absolute;
 use crate::state::{State, Variable};
 use crate::text::{Escapes, unescape};
 use crate::value::Value;
 
 /// Runs a builtin; `None` if the program is none.
+#[expect(
+    clippy::too_many_lines,
+    reason = "one arm for each builtin: a table that is read as one"
+)]
 pub(crate) fn run(
     this: &mut Interpreter<'_>,
     program: &str,
@@ -143,7 +148,7 @@ fn change_folder(this: &Interpreter<'_>, args: &[Value], state: &mut State) {
     state.cwd = match target {
         None => Value::known(this.context.home.to_string_lossy()),
         Some(path) if path.raw() == "-" => Value::unknown(),
-        Some(path) => this.absolute(path, state),
+        Some(path) => absolute(path, state),
     };
 }
 
@@ -153,7 +158,7 @@ fn source(this: &mut Interpreter<'_>, args: &[Value], state: &mut State) -> Eval
         return Ok(Value::default());
     };
     let text = this.content(file, state);
-    let path = this.absolute(file, state);
+    let path = absolute(file, state);
     let outer = (!rest.is_empty()).then(|| std::mem::replace(&mut state.positional, rest.to_vec()));
     let output = if text.is_known() {
         this.nested(|this| this.code(&text, state))?

@@ -7,6 +7,7 @@ use codex_ds_rules::wrappers::{WRAPPERS, Where};
 
 use crate::interpreter::{Eval, Interpreter};
 use crate::judge::Line;
+use crate::places::absolute;
 use crate::state::{State, Variable};
 use crate::syntax::{Assign, Piece, Simple, Word};
 use crate::value::Value;
@@ -217,7 +218,7 @@ impl Interpreter<'_> {
     /// A program given by its path: a script that the command itself wrote or that lies in a
     /// file, a link to another program, or a service's start script.
     fn file(&mut self, name: &Value, args: &[Value], state: &mut State) -> Eval<Option<Value>> {
-        let path = self.absolute(name, state);
+        let path = absolute(name, state);
         let Some(path) = path.as_known().map(str::to_owned) else {
             return Ok(None);
         };
@@ -234,8 +235,9 @@ impl Interpreter<'_> {
             return self.nested(|this| this.run_words(&words, state)).map(Some);
         }
         let written = self.written.contains_key(&path);
+        let named = std::path::Path::new(&path).extension() == Some("sh".as_ref());
         let content = self.content(&Value::known(path.as_str()), state);
-        if !written && !content.raw().starts_with("#!") && !path.ends_with(".sh") {
+        if !written && !content.raw().starts_with("#!") && !named {
             return Ok(None);
         }
         if !written && !content.is_known() {

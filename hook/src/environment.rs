@@ -133,7 +133,7 @@ pub(crate) fn check(
         Some(prefix) => name.starts_with(prefix),
         None => *pattern == name,
     };
-    if CODE.iter().any(|pattern| listed(&pattern)) && !value.is_empty() {
+    if CODE.iter().any(listed) && !value.is_empty() {
         return this.deny("guard.environment", shown());
     }
     match name {

@@ -172,7 +172,7 @@ impl Interpreter<'_> {
                     if *quoted {
                         fields.value(&output);
                     } else {
-                        let separators = self.separators(state);
+                        let separators = separators(state);
                         fields.split(&output, &separators);
                     }
                 }
@@ -227,13 +227,6 @@ impl Interpreter<'_> {
         &text[end..]
     }
 
-    fn separators(&self, state: &State) -> String {
-        match state.scalar("IFS") {
-            Some(value) => value.as_known().unwrap_or(" \t\n").to_owned(),
-            None => " \t\n".to_owned(),
-        }
-    }
-
     /// What a command substitution prints, without the line ends at its end.
     pub(crate) fn substitution(&mut self, script: &Script, state: &State) -> Eval<Value> {
         let output = self.subshell(&script.commands, state)?;
@@ -278,7 +271,7 @@ impl Interpreter<'_> {
                     fields.value(&value);
                     return Ok(());
                 }
-                let separators = self.separators(state);
+                let separators = separators(state);
                 for (i, value) in values.into_iter().enumerate() {
                     let value = self.operate(param, Some(value), state)?;
                     if i > 0 {
@@ -310,7 +303,7 @@ impl Interpreter<'_> {
         if quoted {
             fields.value(&value);
         } else {
-            let separators = self.separators(state);
+            let separators = separators(state);
             fields.split(&value, &separators);
         }
         Ok(())
@@ -321,7 +314,7 @@ impl Interpreter<'_> {
         let mut name = param.name.clone();
         if param.indirect {
             match self.variable(&name, state) {
-                Some(value) if value.is_known() => name = value.raw().to_owned(),
+                Some(value) if value.is_known() => value.raw().clone_into(&mut name),
                 _ => return Ok(Some(Value::unknown())),
             }
             if let Some(rest) = name.strip_suffix("[@]") {
@@ -416,5 +409,13 @@ impl Interpreter<'_> {
         let second = self.expand_text(&param.second, state)?;
         let value = base.unwrap_or_else(Value::unknown);
         Ok(crate::operators::apply(op, &value, &pattern, &second))
+    }
+}
+
+/// The characters that split an expansion into words.
+fn separators(state: &State) -> String {
+    match state.scalar("IFS") {
+        Some(value) => value.as_known().unwrap_or(" \t\n").to_owned(),
+        None => " \t\n".to_owned(),
     }
 }

@@ -1,6 +1,7 @@
 //! Git runs other programs: aliases, hooks, editors, helpers.
 
 use crate::interpreter::{Eval, Interpreter};
+use crate::places::absolute;
 use crate::state::State;
 use crate::value::Value;
 
@@ -24,6 +25,23 @@ const COMMANDS: &[&str] = &[
     "sendemail.smtpserver",
 ];
 
+/// Sections whose subsections name a program of the user's choice.
+const DRIVERS: &[&str] = &[
+    "filter",
+    "diff",
+    "merge",
+    "difftool",
+    "mergetool",
+    "browser",
+    "man",
+    "trailer",
+];
+
+/// The variables of such a section that hold its command.
+const DRIVER_COMMANDS: &[&str] = &[
+    "clean", "smudge", "process", "command", "textconv", "driver", "cmd", "path",
+];
+
 /// Checks what a git command runs.
 pub(crate) fn check(this: &mut Interpreter<'_>, args: &[Value], state: &mut State) -> Eval<()> {
     let mut inner = state.clone();
@@ -35,7 +53,7 @@ pub(crate) fn check(this: &mut Interpreter<'_>, args: &[Value], state: &mut Stat
             "-C" | "--git-dir" | "--work-tree" | "--namespace" | "--exec-path"
             | "--super-prefix" => {
                 if let (true, Some(folder)) = (raw == "-C", rest.first()) {
-                    inner.cwd = this.absolute(folder, &inner);
+                    inner.cwd = absolute(folder, &inner);
                 }
                 rest = rest.get(1..).unwrap_or_default();
             }
@@ -72,24 +90,13 @@ fn configured(this: &mut Interpreter<'_>, setting: &Value, state: &mut State) ->
             .nested(|this| this.code(&Value::known(words), state))
             .map(drop);
     }
+    let (section, variable) = (
+        key.split('.').next().unwrap_or_default(),
+        key.rsplit('.').next().unwrap_or_default(),
+    );
     let command = COMMANDS.contains(&key.as_str())
-        || key.starts_with("pager.")
-        || (key.starts_with("filter.")
-            || key.starts_with("diff.")
-            || key.starts_with("merge.")
-            || key.starts_with("difftool.")
-            || key.starts_with("mergetool.")
-            || key.starts_with("browser.")
-            || key.starts_with("man.")
-            || key.starts_with("trailer."))
-            && (key.ends_with(".clean")
-                || key.ends_with(".smudge")
-                || key.ends_with(".process")
-                || key.ends_with(".command")
-                || key.ends_with(".textconv")
-                || key.ends_with(".driver")
-                || key.ends_with(".cmd")
-                || key.ends_with(".path"));
+        || section == "pager"
+        || DRIVERS.contains(&section) && DRIVER_COMMANDS.contains(&variable);
     if command {
         if value.is_empty() || matches!(value, "true" | "false") {
             return Ok(());
@@ -101,8 +108,7 @@ fn configured(this: &mut Interpreter<'_>, setting: &Value, state: &mut State) ->
     if key == "core.hookspath" && value != "/dev/null"
         || key.starts_with("protocol.ext")
         || key.starts_with("include")
-        || key.ends_with(".uploadpack")
-        || key.ends_with(".receivepack")
+        || matches!(variable, "uploadpack" | "receivepack")
     {
         return this.deny("git.config", setting.shown());
     }

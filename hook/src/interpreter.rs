@@ -7,6 +7,7 @@ use codex_ds_rules::wrappers::Where;
 
 use crate::context::Context;
 use crate::limits;
+use crate::places::absolute;
 use crate::policy::Policy;
 use crate::state::State;
 use crate::syntax::{self, Command, Error, Join, Redirect, RedirectOp, Script, Simple, Word};
@@ -377,8 +378,7 @@ impl<'a> Interpreter<'a> {
                     for path in self.expand(&redirect.target, state)? {
                         self.write_path(&path, state)?;
                         if matches!(redirect.descriptor, None | Some(1)) {
-                            targets
-                                .extend(self.absolute(&path, state).as_known().map(str::to_owned));
+                            targets.extend(absolute(&path, state).as_known().map(str::to_owned));
                         }
                     }
                 }

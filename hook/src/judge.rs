@@ -37,7 +37,7 @@ impl<'a> Line<'a> {
             }
             if arg.raw().len() > 1
                 && arg.raw().starts_with(['-', '+'])
-                && !arg.raw().starts_with("+")
+                && !arg.raw().starts_with('+')
             {
                 line.flags.push(arg);
                 if takes_value(arg.raw(), values) {

@@ -259,17 +259,14 @@ pub(crate) fn xargs(this: &mut Interpreter<'_>, args: &[Value], state: &mut Stat
     // The command reads nothing: its standard input is /dev/null.
     let mut inner = state.clone();
     inner.stdin = Some(Value::default());
-    match replace {
-        Some(mark) => {
-            for item in &items {
-                let words: Vec<Value> = rest.iter().map(|word| fill(word, &mark, item)).collect();
-                this.nested(|this| this.run_words(&words, &mut inner))?;
-            }
-        }
-        None => {
-            let words: Vec<Value> = rest.iter().chain(&items).cloned().collect();
+    if let Some(mark) = replace {
+        for item in &items {
+            let words: Vec<Value> = rest.iter().map(|word| fill(word, &mark, item)).collect();
             this.nested(|this| this.run_words(&words, &mut inner))?;
         }
+    } else {
+        let words: Vec<Value> = rest.iter().chain(&items).cloned().collect();
+        this.nested(|this| this.run_words(&words, &mut inner))?;
     }
     Ok(Value::output())
 }
@@ -361,7 +358,9 @@ pub(crate) fn parallel(
             }
         }
         if !filled {
-            script.push_str(&format!(" ${{{MARK}}}"));
+            script.push_str(" ${");
+            script.push_str(MARK);
+            script.push('}');
         }
         let place = if remote {
             codex_ds_rules::wrappers::Where::Remote

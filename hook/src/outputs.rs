@@ -1,6 +1,7 @@
 //! What programs print, as far as it can be known.
 
 use crate::interpreter::Interpreter;
+use crate::places::absolute;
 use crate::state::State;
 use crate::value::Value;
 
@@ -40,7 +41,7 @@ pub(crate) fn of(this: &Interpreter<'_>, program: &str, args: &[Value], state: &
         .filter(|arg| !arg.raw().starts_with('-'))
         .collect();
     let first = operands.first().copied();
-    let path = |value: &Value| this.absolute(value, state);
+    let path = |value: &Value| absolute(value, state);
     match program {
         "pwd" => state.cwd.clone(),
         "dirname" => first.map_or_else(Value::output, |value| {

@@ -17,37 +17,9 @@ impl Interpreter<'_> {
         }
     }
 
-    /// The absolute path, with `.`, `..` and double slashes resolved.
-    pub(crate) fn absolute(&self, path: &Value, state: &State) -> Value {
-        let raw = path.raw();
-        let joined = if raw.starts_with('/') {
-            raw.to_owned()
-        } else if path.known_prefix().is_empty() && path.is_open() {
-            return Value::unknown();
-        } else {
-            format!("{}/{raw}", state.cwd.raw())
-        };
-        if !joined.starts_with('/') {
-            return Value::unknown();
-        }
-        let mut parts: Vec<&str> = Vec::new();
-        for part in joined.split('/') {
-            match part {
-                "" | "." => {}
-                ".." => {
-                    if parts.pop().is_some_and(|p| Value::known(p).is_open()) {
-                        return Value::unknown();
-                    }
-                }
-                part => parts.push(part),
-            }
-        }
-        Value::known(format!("/{}", parts.join("/")))
-    }
-
     /// What a path holds: what the script wrote there, or what is there.
     pub(crate) fn content(&self, path: &Value, state: &State) -> Value {
-        let path = self.absolute(path, state);
+        let path = absolute(path, state);
         let Some(path) = path.as_known() else {
             return Value::unknown();
         };
@@ -100,7 +72,7 @@ impl Interpreter<'_> {
         if act == Act::Nothing || path.is_empty() {
             return Ok(());
         }
-        let full = self.absolute(path, state);
+        let full = absolute(path, state);
         let shown = || format!("{} {}", verb(act), path.shown());
         if act == Act::Read {
             if self.is_secret(&full, path) {
@@ -167,7 +139,7 @@ impl Interpreter<'_> {
         let mut parts = inner.split('/').filter(|part| !part.is_empty()).peekable();
         let first = Value::known(parts.peek().copied().unwrap_or_default());
         if first.raw() == ".git" {
-            let lock = full.raw().ends_with(".lock");
+            let lock = std::path::Path::new(full.raw()).extension() == Some("lock".as_ref());
             return match act {
                 Act::Delete if lock => self.deny("delete.file", shown),
                 Act::Delete | Act::Move => self.deny("delete.workspace-root", shown),
@@ -218,13 +190,11 @@ impl Interpreter<'_> {
         {
             return false;
         }
-        let outside = !below(full, &self.context.workspace.to_string_lossy());
         self.in_home(full, paths::SECRETS)
             || (name.is_known()
                 && paths::SECRET_NAMES
                     .iter()
-                    .any(|pattern| name.may_match(pattern))
-                && (outside || name.raw().starts_with(".env") || true))
+                    .any(|pattern| name.may_match(pattern)))
     }
 
     fn is_guard(&self, full: &Value) -> bool {
@@ -328,4 +298,32 @@ pub(crate) fn is_device_text(text: &str) -> bool {
     ]
     .iter()
     .any(|device| text.starts_with(device))
+}
+
+/// The absolute path, with `.`, `..` and double slashes resolved.
+pub(crate) fn absolute(path: &Value, state: &State) -> Value {
+    let raw = path.raw();
+    let joined = if raw.starts_with('/') {
+        raw.to_owned()
+    } else if path.known_prefix().is_empty() && path.is_open() {
+        return Value::unknown();
+    } else {
+        format!("{}/{raw}", state.cwd.raw())
+    };
+    if !joined.starts_with('/') {
+        return Value::unknown();
+    }
+    let mut parts: Vec<&str> = Vec::new();
+    for part in joined.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                if parts.pop().is_some_and(|p| Value::known(p).is_open()) {
+                    return Value::unknown();
+                }
+            }
+            part => parts.push(part),
+        }
+    }
+    Value::known(format!("/{}", parts.join("/")))
 }

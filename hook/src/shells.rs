@@ -2,6 +2,7 @@
 
 use crate::interpreter::{Eval, Interpreter};
 use crate::judge::takes_value;
+use crate::places::absolute;
 use crate::snippets;
 use crate::state::State;
 use crate::value::Value;
@@ -108,21 +109,18 @@ pub(crate) fn run(this: &mut Interpreter<'_>, args: &[Value], state: &State) -> 
         inner.positional = args.to_vec();
         inner.zero = file.clone();
         let content = this.content(file, state);
-        let path = this.absolute(file, state);
+        let path = absolute(file, state);
         return script_file(this, &path, file, &content, &mut inner);
     }
     if from_stdin {
         inner.positional = rest.to_vec();
     }
-    match state.stdin.clone() {
-        Some(text) => {
-            inner.stdin = Some(Value::default());
-            this.nested(|this| this.code(&text, &mut inner))
-        }
-        None => {
-            this.deny("shell.interactive", "a shell without a script")?;
-            Ok(Value::output())
-        }
+    if let Some(text) = state.stdin.clone() {
+        inner.stdin = Some(Value::default());
+        this.nested(|this| this.code(&text, &mut inner))
+    } else {
+        this.deny("shell.interactive", "a shell without a script")?;
+        Ok(Value::output())
     }
 }
 

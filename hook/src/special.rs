@@ -22,10 +22,8 @@ pub(crate) fn run(
         "xargs" | "gxargs" => lists::xargs(this, args, state).map(Some),
         "parallel" => lists::parallel(this, args, state).map(Some),
         "apply_patch" | "applypatch" => {
-            let text = match (args.first(), &state.stdin) {
-                (Some(text), _) => text.clone(),
-                (None, Some(text)) => text.clone(),
-                (None, None) => return Ok(Some(Value::output())),
+            let Some(text) = args.first().or(state.stdin.as_ref()).cloned() else {
+                return Ok(Some(Value::output()));
             };
             this.patch(text.raw(), state)?;
             Ok(Some(Value::output()))
@@ -298,7 +296,7 @@ fn editor(this: &mut Interpreter<'_>, args: &[Value], state: &mut State) -> Eval
         let raw = arg.raw();
         match raw {
             "-c" | "--cmd" | "--eval" | "-e" | "--execute" | "-S" => {
-                texts.extend(rest.next().cloned())
+                texts.extend(rest.next().cloned());
             }
             _ => {
                 if let Some(text) = raw.strip_prefix('+') {

@@ -48,6 +48,10 @@ pub struct Denial {
     pub notes: Vec<String>,
 }
 
+#[expect(
+    clippy::unnecessary_box_returns,
+    reason = "a denial is the error of `Eval`, which carries it boxed"
+)]
 impl Denial {
     /// A denial by a rule of the table.
     pub(crate) fn new(id: &'static str, offending: impl Into<String>) -> Box<Self> {

@@ -5,6 +5,7 @@ use codex_ds_rules::wrappers::{Form, Where, Wrapper};
 use crate::call::joined;
 use crate::interpreter::{Eval, Interpreter};
 use crate::judge::takes_value;
+use crate::places::absolute;
 use crate::state::State;
 use crate::value::Value;
 
@@ -97,10 +98,10 @@ pub(crate) fn run(
                 && !raw.starts_with("--")
                 && (raw.contains('i') || raw.contains('s'))
                 || matches!(raw, "--login" | "--shell");
-            if matches!(raw, "-C" | "-D" | "--chdir") && program == "env" || raw == "--chdir" {
-                if let Some(folder) = after.first() {
-                    inner.cwd = this.absolute(folder, state);
-                }
+            if (matches!(raw, "-C" | "-D" | "--chdir") && program == "env" || raw == "--chdir")
+                && let Some(folder) = after.first()
+            {
+                inner.cwd = absolute(folder, state);
             }
             let takes = takes_value(raw, wrapper.values);
             rest = after.get(usize::from(takes)..).unwrap_or_default();
@@ -206,14 +207,13 @@ fn without_command(
     {
         return Ok(Value::output());
     }
-    match inner.stdin.clone() {
-        Some(text) => this.at(wrapper.place, |this| this.code(&text, inner)),
-        None => {
-            this.deny(
-                "shell.interactive",
-                format!("{program} {}", joined(args).shown()),
-            )?;
-            Ok(Value::output())
-        }
+    if let Some(text) = inner.stdin.clone() {
+        this.at(wrapper.place, |this| this.code(&text, inner))
+    } else {
+        this.deny(
+            "shell.interactive",
+            format!("{program} {}", joined(args).shown()),
+        )?;
+        Ok(Value::output())
     }
 }

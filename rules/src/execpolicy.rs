@@ -19,11 +19,10 @@ pub fn execpolicy(preset: Preset) -> String {
         if !rule.presets.contains(&preset) {
             continue;
         }
-        let patterns = match (rule.execpolicy, rule.on) {
-            (Prefixes::These(patterns), _) | (Prefixes::Same, Matcher::Commands(patterns)) => {
-                patterns
-            }
-            _ => continue,
+        let ((Prefixes::These(patterns), _) | (Prefixes::Same, Matcher::Commands(patterns))) =
+            (rule.execpolicy, rule.on)
+        else {
+            continue;
         };
         for pattern in patterns.iter().filter(|pattern| is_prefix(pattern)) {
             let rendered = render(pattern);

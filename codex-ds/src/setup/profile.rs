@@ -110,7 +110,7 @@ pub fn files(
         },
         toml(
             "guard.toml",
-            &format!("schema = 1\npreset = \"{}\"\n", decisions.preset),
+            &codex_ds_hook::default_policy_toml(decisions.preset),
         ),
         toml("native.config.toml", &native(decisions)),
         toml("fast.config.toml", &fast(decisions)),

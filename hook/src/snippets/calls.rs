@@ -276,7 +276,7 @@ pub(crate) fn check(
         comments: language.map_or(&["#"], |l| l.comments),
         backticks: language.is_some_and(|l| l.backticks),
     };
-    let tokens = collapse(tokens::read(code.raw(), &syntax));
+    let tokens = collapse(&tokens::read(code.raw(), &syntax));
     let mut reader = Reader {
         this,
         program,
@@ -294,7 +294,7 @@ pub(crate) fn check(
 }
 
 /// `require("fs")` and `__import__("os")` are the modules themselves.
-fn collapse(tokens: Vec<Token>) -> Vec<Token> {
+fn collapse(tokens: &[Token]) -> Vec<Token> {
     let mut out: Vec<Token> = Vec::with_capacity(tokens.len());
     let mut i = 0;
     while i < tokens.len() {
@@ -694,7 +694,7 @@ impl Reader<'_, '_> {
                     break;
                 }
                 Argument::Text(text) if i == 0 || self.bare || does == Does::RunsVector => {
-                    words.push(text)
+                    words.push(text);
                 }
                 Argument::Text(text) if text.is_known() => words.push(text),
                 Argument::Text(_) => {}

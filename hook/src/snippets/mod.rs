@@ -7,6 +7,7 @@ mod tokens;
 use crate::call::joined;
 use crate::interpreter::{Eval, Interpreter};
 use crate::judge::takes_value;
+use crate::places::absolute;
 use crate::state::State;
 use crate::value::Value;
 
@@ -266,7 +267,7 @@ pub(crate) fn run(
             }
         }
         (Some(file), _) if !matches!(file.raw(), "-" | "/dev/stdin") => {
-            let path = this.absolute(file, state);
+            let path = absolute(file, state);
             let written = path
                 .as_known()
                 .is_some_and(|path| this.written.contains_key(path));
@@ -407,14 +408,14 @@ fn sed_command(this: &mut Interpreter<'_>, text: &str, state: &mut State) -> Eva
                     }
                 }
             }
-            if let Some((plain, path)) = flags.split_once('w') {
-                if !plain.contains(' ') {
-                    this.write_path(&Value::known(path.trim()), state)?;
-                }
+            if let Some((plain, path)) = flags.split_once('w')
+                && !plain.contains(' ')
+            {
+                this.write_path(&Value::known(path.trim()), state)?;
             }
             let flags: String = flags
                 .chars()
-                .take_while(|c| c.is_ascii_alphanumeric())
+                .take_while(char::is_ascii_alphanumeric)
                 .collect();
             if flags.contains('e')
                 && flags

@@ -43,7 +43,7 @@ pub(super) fn read(source: &str, syntax: &Syntax) -> Vec<Token> {
             tokens.push(Token::Backticks(text));
             i = next;
         } else if matches!(c, '\'' | '"' | '`') {
-            let (token, next) = string(&chars, i, prefix(&mut tokens));
+            let (token, next) = string(&chars, i, &prefix(&mut tokens));
             tokens.push(token);
             i = next;
         } else if c.is_alphabetic()
@@ -126,7 +126,7 @@ fn prefix(tokens: &mut Vec<Token>) -> String {
 }
 
 /// A quoted string, with three quotes as in Python or one.
-fn string(chars: &[char], at: usize, prefix: String) -> (Token, usize) {
+fn string(chars: &[char], at: usize, prefix: &str) -> (Token, usize) {
     let quote = chars[at];
     let triple =
         quote != '`' && chars.get(at + 1) == Some(&quote) && chars.get(at + 2) == Some(&quote);
@@ -168,10 +168,9 @@ fn string(chars: &[char], at: usize, prefix: String) -> (Token, usize) {
 fn escape(chars: &[char], at: usize) -> (String, usize) {
     let mut end = at + 2;
     let digits = match chars[at + 1] {
-        'x' => 2,
+        'x' | '0'..='7' => 2,
         'u' => 4,
         'U' => 8,
-        '0'..='7' => 2,
         _ => 0,
     };
     while digits > 0 && end < chars.len() && end < at + 2 + digits && chars[end].is_ascii_hexdigit()
