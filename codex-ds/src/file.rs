@@ -12,7 +12,7 @@ use crate::error::UserError;
 /// Who may read a file that is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Its owner only (0600).
+    /// Its owner only (0600); a file that is there keeps its own mode.
     Private,
     /// Its owner only, and it can be executed (0700).
     Program,
@@ -24,13 +24,7 @@ pub enum Mode {
 /// # Errors
 /// When the folder cannot be made or written; `path` is then as it was.
 pub fn write_atomic(path: &Path, bytes: &[u8], mode: Mode) -> Result<()> {
-    // A link is the user's way of keeping the file elsewhere: write there, keep the link.
-    let target = if path.is_symlink() {
-        path.canonicalize().ok()
-    } else {
-        None
-    };
-    let path = target.as_deref().unwrap_or(path);
+    let path = &behind_links(path);
     let folder = path.parent().context("a file's path has a folder")?;
     fs_err::create_dir_all(folder)?;
     let context = || format!("cannot write {}", path.display());
@@ -40,7 +34,7 @@ pub fn write_atomic(path: &Path, bytes: &[u8], mode: Mode) -> Result<()> {
         .tempfile_in(folder)
         .with_context(context)?;
     file.write_all(bytes).with_context(context)?;
-    set_mode(file.as_file(), mode).with_context(context)?;
+    set_mode(file.as_file(), path, mode).with_context(context)?;
     file.as_file().sync_all().with_context(context)?;
     file.persist(path).with_context(context)?;
     Ok(())
@@ -51,30 +45,64 @@ pub const TEMPORARY_PREFIX: &str = ".codex-ds-";
 /// What it ends with.
 pub const TEMPORARY_SUFFIX: &str = ".partial";
 
+/// The file that `path` leads to. A link is the user's way of keeping the file elsewhere, also where
+/// nothing is there yet.
+fn behind_links(path: &Path) -> PathBuf {
+    /// As many as Linux follows.
+    const LINKS: usize = 40;
+    let mut path = path.to_path_buf();
+    for _ in 0..LINKS {
+        let Ok(target) = std::fs::read_link(&path) else {
+            break;
+        };
+        path = path.parent().unwrap_or(Path::new("")).join(target);
+    }
+    path
+}
+
 #[cfg(unix)]
-fn set_mode(file: &File, mode: Mode) -> std::io::Result<()> {
+fn set_mode(file: &File, old: &Path, mode: Mode) -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
-    file.set_permissions(std::fs::Permissions::from_mode(match mode {
-        Mode::Private => 0o600,
-        Mode::Program => 0o700,
-    }))
+    let permissions = match (mode, std::fs::metadata(old)) {
+        (Mode::Private, Ok(there)) => there.permissions(),
+        (Mode::Private, Err(_)) => std::fs::Permissions::from_mode(0o600),
+        (Mode::Program, _) => std::fs::Permissions::from_mode(0o700),
+    };
+    file.set_permissions(permissions)
 }
 
 #[cfg(not(unix))]
-fn set_mode(_: &File, _: Mode) -> std::io::Result<()> {
+fn set_mode(_: &File, _: &Path, _: Mode) -> std::io::Result<()> {
     Ok(())
 }
 
 /// A file's bytes, or `None` when it does not exist.
 ///
 /// # Errors
-/// When it exists and cannot be read.
+/// When it exists and is no file, or cannot be read.
 pub fn read_optional(path: &Path) -> Result<Option<Vec<u8>>> {
-    match fs_err::read(path) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error.into()),
+    match std::fs::metadata(path) {
+        Ok(metadata) if metadata.is_file() => Ok(Some(fs_err::read(path)?)),
+        // Reading a pipe would wait for ever.
+        Ok(metadata) => {
+            let found = if metadata.is_dir() {
+                "a folder"
+            } else {
+                "a pipe, socket or device"
+            };
+            Err(
+                UserError::usage(format!("{} is {found}; expected a file", path.display()))
+                    .hint("move it away, then run this again")
+                    .into(),
+            )
+        }
+        Err(error) if is_absent(&error) => Ok(None),
+        Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
     }
+}
+
+fn is_absent(error: &std::io::Error) -> bool {
+    error.kind() == std::io::ErrorKind::NotFound
 }
 
 /// Removes a file; one that is not there is as good as removed.
@@ -82,11 +110,15 @@ pub fn read_optional(path: &Path) -> Result<Option<Vec<u8>>> {
 /// # Errors
 /// When it is there and cannot be removed.
 pub fn remove_optional(path: &Path) -> Result<()> {
-    match fs_err::remove_file(path) {
-        Ok(()) => Ok(()),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(error.into()),
+    let remove = |path: &Path| match fs_err::remove_file(path) {
+        Err(error) if !is_absent(&error) => Err(error),
+        _ => Ok(()),
+    };
+    // What a link leads to is the file.
+    if path.is_symlink() {
+        remove(&behind_links(path))?;
     }
+    Ok(remove(path)?)
 }
 
 /// The SHA-256 of `bytes` in hexadecimal.

@@ -97,7 +97,7 @@ mod tests {
         let command = profile::hook_command(&home);
         let mut document = DocumentMut::new();
         let config = home.join(CONFIG);
-        guard_entry::place(&mut document, &config, Some(&command), None, true);
+        guard_entry::place(&mut document, &config, Some(&command), None, true).unwrap();
         fs_err::write(config, document.to_string()).unwrap();
         crate::file::write_atomic(&home.join(profile::HOOK), b"x", crate::file::Mode::Program)
             .unwrap();

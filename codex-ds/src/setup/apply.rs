@@ -10,7 +10,17 @@ use anyhow::Result;
 
 use super::plan::Plan;
 use super::receipt::{BACKUP, NAME, PENDING};
+use crate::error::UserError;
 use crate::file::{self, Mode};
+
+/// The folders of a profile that set-up makes, each after those in it.
+pub const FOLDERS: &[&str] = &[
+    ".codex-ds-backup/bin",
+    ".codex-ds-backup/rules",
+    BACKUP,
+    "bin",
+    "rules",
+];
 
 /// A step that was just done. Tests stop after each of them, as a crash would.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,8 +72,17 @@ pub fn apply(
             continue;
         };
         let path = home.join(BACKUP).join(change.name);
-        if file::read_optional(&path)?.as_ref() != Some(before) {
-            file::write_atomic(&path, before, Mode::Private)?;
+        match file::read_optional(&path)? {
+            None => file::write_atomic(&path, before, Mode::Private)?,
+            Some(there) if there == *before => {}
+            Some(_) => {
+                return Err(UserError::new(format!(
+                    "{} holds another backup, which would be lost",
+                    path.display()
+                ))
+                .hint("move it to a safe place, then run this again")
+                .into());
+            }
         }
         if after(Step::BackedUp(change.name)).is_break() {
             return Ok(());
@@ -87,7 +106,7 @@ pub fn apply(
 /// # Errors
 /// When a folder of the profile cannot be read or cleaned.
 pub fn sweep(home: &Path) -> Result<()> {
-    for folder in ["", "bin", "rules", BACKUP, "backup/bin", "backup/rules"] {
+    for folder in FOLDERS.iter().chain(&[""]) {
         let folder = home.join(folder);
         if !folder.is_dir() {
             continue;

@@ -149,7 +149,13 @@ fn secret(key: &Key) -> Result<Option<Secret>> {
             })?,
             format!("the variable {name}"),
         ),
-        Key::File(path) => (fs_err::read_to_string(path)?, path.display().to_string()),
+        Key::File(path) => {
+            let text = String::from_utf8(fs_err::read(path)?).map_err(|_| {
+                UserError::usage(format!("{} holds bytes that are no text", path.display()))
+                    .hint("write the key alone into it, on one line")
+            })?;
+            (text, path.display().to_string())
+        }
     };
     let text = text.trim();
     // Codex drops a key with a space or a line break in it without a word (measured).

@@ -119,7 +119,7 @@ struct Model {
 /// # Errors
 /// When it cannot be reached, refuses us, or answers as no model server does.
 pub async fn probe(option: &str, url: &Url, key: Option<&Secret>) -> Result<Endpoint> {
-    let client = client()?;
+    let client = client(url)?;
     let models_url = format!("{url}/models");
     let mut request = client.get(&models_url);
     if let Some(key) = key {
@@ -175,14 +175,23 @@ pub async fn probe(option: &str, url: &Url, key: Option<&Secret>) -> Result<Endp
     })
 }
 
-fn client() -> Result<Client> {
+fn client(url: &Url) -> Result<Client> {
     // A second installation in one process is refused, and the first one serves as well.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    Ok(Client::builder()
+    let mut builder = Client::builder()
         .timeout(TIMEOUT)
         .redirect(reqwest::redirect::Policy::none())
-        .user_agent(concat!("codex-ds/", env!("CARGO_PKG_VERSION")))
-        .build()?)
+        .user_agent(concat!("codex-ds/", env!("CARGO_PKG_VERSION")));
+    if url.scheme() == "http" {
+        // No certificate is looked at, so a machine without any is no reason to fail.
+        builder = builder.tls_certs_only([]);
+    }
+    builder.build().map_err(|error| {
+        UserError::new("cannot prepare for TLS: the system has no usable certificates")
+            .because(last_line(&chain(&error)))
+            .hint("install them (the package ca-certificates), or set SSL_CERT_FILE")
+            .into()
+    })
 }
 
 async fn kind(client: &Client, url: &Url, says_vllm: bool) -> Kind {

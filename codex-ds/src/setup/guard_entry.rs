@@ -10,7 +10,7 @@ use std::path::Path;
 use serde_json::{Value as Json, json};
 use toml_edit::{ArrayOfTables, DocumentMut, InlineTable, Item, Key, Table, TableLike, Value};
 
-use super::merge;
+use super::merge::{self, MergeError};
 use super::receipt::HookRecord;
 
 /// The event whose hooks can stop a command.
@@ -37,13 +37,16 @@ pub struct Placed {
 /// Puts the guard's entry into `document`, or takes it out when `command` is `None`.
 ///
 /// `config` is the real path of the file, `base` what was recorded last time.
+///
+/// # Errors
+/// When a key that the entry needs is something else in the document.
 pub fn place(
     document: &mut DocumentMut,
     config: &Path,
     command: Option<&str>,
     base: Option<&HookRecord>,
     trust: bool,
-) -> Placed {
+) -> Result<Placed, MergeError> {
     let old = base.and_then(|record| group_command(&record.group));
     if let (Some(old), Some(new)) = (old, command)
         && old != new
@@ -65,7 +68,7 @@ pub fn place(
             }
             None
         }
-        (Some(command), None) => Some((append(document, command), 0)),
+        (Some(command), None) => Some((append(document, command)?, 0)),
         (Some(command), Some((index, handler, group))) => {
             if group != definition(command) {
                 if base.is_some_and(|record| record.group == group) {
@@ -85,11 +88,11 @@ pub fn place(
         forget(document, record);
     }
     let (Some((index, handler)), Some(key)) = (position, key) else {
-        return Placed {
+        return Ok(Placed {
             record: None,
             kept,
             disabled: false,
-        };
+        });
     };
     let group = groups(document).swap_remove(index);
     let hash = match base.and_then(|record| record.trusted_hash.clone()) {
@@ -98,10 +101,18 @@ pub fn place(
         _ => definition_hash(&group, handler),
     };
     if trust {
-        set_trust(document, &key, &hash);
+        set_trust(document, &key, &hash)?;
+    } else if let Some(record) = base
+        && record.trusted_hash.is_some()
+        && record.trusted_hash.as_deref()
+            == state(document, &key)
+                .as_ref()
+                .and_then(|state| state["trusted_hash"].as_str())
+    {
+        forget(document, record);
     }
     let disabled = state(document, &key).is_some_and(|state| state["enabled"] == json!(false));
-    Placed {
+    Ok(Placed {
         record: Some(HookRecord {
             group: command.map_or(Json::Null, definition),
             key,
@@ -109,7 +120,7 @@ pub fn place(
         }),
         kept,
         disabled,
-    }
+    })
 }
 
 /// Why Codex would not run a hook, as far as its configuration tells.
@@ -159,8 +170,7 @@ pub fn fault(
 /// Takes the guard's entry out for good; whether the user's own version of it stayed.
 pub fn take_out(document: &mut DocumentMut, record: &HookRecord) -> bool {
     let config = Path::new("");
-    let placed = place(document, config, None, Some(record), false);
-    placed.kept
+    place(document, config, None, Some(record), false).is_ok_and(|placed| placed.kept)
 }
 
 /// The key of the trust entry for handler `handler` of group `index` in the file `config`.
@@ -251,32 +261,68 @@ fn group_table(command: &str) -> Table {
     group
 }
 
-fn append(document: &mut DocumentMut, command: &str) -> usize {
-    let hooks = document
-        .entry("hooks")
-        .or_insert_with(|| {
-            let mut table = Table::new();
-            table.set_implicit(true);
-            Item::Table(table)
-        })
-        .as_table_like_mut();
-    let Some(hooks) = hooks else { return 0 };
-    let groups = hooks
-        .entry(EVENT)
-        .or_insert_with(|| Item::ArrayOfTables(ArrayOfTables::new()));
+/// A table that fits into its parent: an inline one in an inline one.
+fn new_table(inline: bool) -> Item {
+    if inline {
+        return toml_edit::value(InlineTable::new());
+    }
+    let mut table = Table::new();
+    table.set_implicit(true);
+    Item::Table(table)
+}
+
+/// The table called `key` in `parent`, made if it is not there, and whether it is an inline one.
+fn table_in<'t>(
+    parent: &'t mut dyn TableLike,
+    inline: bool,
+    key: &str,
+    path: &str,
+    wanted: &str,
+) -> Result<(&'t mut dyn TableLike, bool), MergeError> {
+    let entry = parent.entry(key).or_insert_with(|| new_table(inline));
+    let inline = entry.is_inline_table();
+    let found = entry.type_name();
+    let table = entry
+        .as_table_like_mut()
+        .ok_or_else(|| MergeError::NotATable {
+            key: path.to_owned(),
+            found,
+            wanted: wanted.to_owned(),
+        })?;
+    Ok((table, inline))
+}
+
+fn inline_group(command: &str) -> InlineTable {
+    let mut group = InlineTable::new();
+    let handlers: toml_edit::Array = [handler_table(command)].into_iter().collect();
+    group.insert("hooks", handlers.into());
+    group
+}
+
+fn append(document: &mut DocumentMut, command: &str) -> Result<usize, MergeError> {
+    let name = "hooks.PreToolUse";
+    let (hooks, inline) = table_in(document.as_table_mut(), false, "hooks", "hooks", name)?;
+    let groups = hooks.entry(EVENT).or_insert_with(|| {
+        if inline {
+            toml_edit::value(toml_edit::Array::new())
+        } else {
+            Item::ArrayOfTables(ArrayOfTables::new())
+        }
+    });
+    let found = groups.type_name();
     match groups {
         Item::ArrayOfTables(tables) => {
             tables.push(group_table(command));
-            tables.len() - 1
+            Ok(tables.len() - 1)
         }
         Item::Value(Value::Array(array)) => {
-            let mut group = InlineTable::new();
-            let handlers: toml_edit::Array = [handler_table(command)].into_iter().collect();
-            group.insert("hooks", handlers.into());
-            array.push(group);
-            array.len() - 1
+            array.push(inline_group(command));
+            Ok(array.len() - 1)
         }
-        _ => 0,
+        _ => Err(MergeError::NotAList {
+            key: name.to_owned(),
+            found,
+        }),
     }
 }
 
@@ -328,10 +374,7 @@ fn replace_group(document: &mut DocumentMut, index: usize, command: &str) {
             }
         }
         Item::Value(Value::Array(array)) => {
-            let mut group = InlineTable::new();
-            let handlers: toml_edit::Array = [handler_table(command)].into_iter().collect();
-            group.insert("hooks", handlers.into());
-            array.replace(index, group);
+            array.replace(index, inline_group(command));
         }
         _ => {}
     });
@@ -369,34 +412,18 @@ fn state(document: &DocumentMut, key: &str) -> Option<Json> {
 }
 
 /// Writes the trust entry: `hash` for the hook with this `key`.
-pub fn set_trust(document: &mut DocumentMut, key: &str, hash: &str) {
-    let implicit = || {
-        let mut table = Table::new();
-        table.set_implicit(true);
-        Item::Table(table)
-    };
-    let Some(hooks) = document
-        .entry("hooks")
-        .or_insert_with(implicit)
-        .as_table_like_mut()
-    else {
-        return;
-    };
-    let Some(states) = hooks
-        .entry("state")
-        .or_insert_with(implicit)
-        .as_table_like_mut()
-    else {
-        return;
-    };
-    let entry = states
-        .entry(key)
-        .or_insert_with(|| Item::Table(Table::new()));
-    if let Some(entry) = entry.as_table_like_mut()
-        && entry.get("trusted_hash").and_then(Item::as_str) != Some(hash)
-    {
+///
+/// # Errors
+/// When `hooks` or `hooks.state` is no table.
+pub fn set_trust(document: &mut DocumentMut, key: &str, hash: &str) -> Result<(), MergeError> {
+    let name = "hooks.state";
+    let (hooks, inline) = table_in(document.as_table_mut(), false, "hooks", "hooks", name)?;
+    let (states, inline) = table_in(hooks, inline, "state", name, key)?;
+    let (entry, _) = table_in(states, inline, key, key, "trusted_hash")?;
+    if entry.get("trusted_hash").and_then(Item::as_str) != Some(hash) {
         entry.insert("trusted_hash", toml_edit::value(hash));
     }
+    Ok(())
 }
 
 /// Takes the trust entry out that we wrote for `record`.
@@ -424,7 +451,7 @@ mod tests {
 
     fn placed(text: &str, base: Option<&HookRecord>) -> (String, Placed) {
         let mut document: DocumentMut = text.parse().unwrap();
-        let placed = place(&mut document, Path::new(CONFIG), Some(COMMAND), base, true);
+        let placed = place(&mut document, Path::new(CONFIG), Some(COMMAND), base, true).unwrap();
         (document.to_string(), placed)
     }
 
@@ -462,6 +489,77 @@ mod tests {
     }
 
     #[test]
+    fn whatever_form_hooks_have_the_entry_is_live() {
+        for users in [
+            "hooks = {}\n",
+            "hooks = { state = {} }\n",
+            "[hooks]\nPreToolUse = []\n",
+            "hooks.PreToolUse = []\n",
+        ] {
+            let (text, _) = placed(users, None);
+            let document: DocumentMut = text.parse().expect(&text);
+            assert_eq!(
+                fault(&document, Path::new(CONFIG), COMMAND, None),
+                None,
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_cannot_hold_the_entry_is_named() {
+        for (users, expected) in [
+            (
+                "hooks = 1\n",
+                "key `hooks` is integer; expected a table, since `hooks.PreToolUse` belongs in it",
+            ),
+            (
+                "[hooks]\nPreToolUse = \"x\"\n",
+                "key `hooks.PreToolUse` is string; expected an array of tables",
+            ),
+            (
+                "[hooks.PreToolUse]\na = 1\n",
+                "key `hooks.PreToolUse` is table; expected an array of tables",
+            ),
+        ] {
+            let mut document: DocumentMut = users.parse().unwrap();
+            let error =
+                place(&mut document, Path::new(CONFIG), Some(COMMAND), None, true).unwrap_err();
+            assert_eq!(error.to_string(), expected);
+        }
+        let mut document: DocumentMut = "hooks.state = 3\n".parse().unwrap();
+        let error = place(&mut document, Path::new(CONFIG), Some(COMMAND), None, true).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .starts_with("key `hooks.state` is integer"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn without_trust_ours_goes_and_the_users_own_stays() {
+        let (text, first) = placed("", None);
+        let untrust = |text: &str, base: &HookRecord| {
+            let mut document: DocumentMut = text.parse().unwrap();
+            let placed = place(
+                &mut document,
+                Path::new(CONFIG),
+                Some(COMMAND),
+                Some(base),
+                false,
+            )
+            .unwrap();
+            (document.to_string(), placed.record.unwrap())
+        };
+        let (without, record) = untrust(&text, first.record.as_ref().unwrap());
+        assert!(!without.contains("trusted_hash"), "{without}");
+        // The user trusts it in /hooks.
+        let (again, _) = untrust(&text, &record);
+        assert!(again.contains("trusted_hash"), "{again}");
+    }
+
+    #[test]
     fn a_moved_profile_gets_the_same_hook_at_its_new_place() {
         for edit in ["", "timeout = 90"] {
             let (text, first) = placed("", None);
@@ -473,7 +571,7 @@ mod tests {
             let mut document: DocumentMut = text.parse().unwrap();
             let config = Path::new("/elsewhere/config.toml");
             let command = Some("/elsewhere/bin/codex-ds-hook");
-            let moved = place(&mut document, config, command, first.record.as_ref(), true);
+            let moved = place(&mut document, config, command, first.record.as_ref(), true).unwrap();
             let text = document.to_string();
             assert!(!text.contains(COMMAND) && !text.contains(CONFIG), "{text}");
             assert!(text.contains(edit), "{text}");

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use serde_json::Value as Json;
-use toml_edit::{Array, DocumentMut, Item, Key, Table, TableLike, Value};
+use toml_edit::{Array, DocumentMut, InlineTable, Item, Key, Table, TableLike, Value};
 
 /// Dotted keys in TOML's spelling, each with its value as JSON: the base of the next merge.
 pub type Leaves = BTreeMap<String, Json>;
@@ -31,8 +31,6 @@ pub struct Merged {
     pub document: DocumentMut,
     /// What of it is ours: the base of the next merge.
     pub ours: Leaves,
-    /// The raw TOML of values that gave way, by key; only filled by the first set-up.
-    pub replaced: BTreeMap<String, String>,
     /// What to tell the user.
     pub notes: Vec<Note>,
 }
@@ -50,6 +48,14 @@ pub enum MergeError {
         /// The key that has no place.
         wanted: String,
     },
+    /// A key that has to be a list of tables is something else.
+    #[error("key `{key}` is {found}; expected an array of tables")]
+    NotAList {
+        /// The key that is in the way.
+        key: String,
+        /// What it is.
+        found: &'static str,
+    },
 }
 
 /// Merges `desired` into `current`. `base` is what we wrote last time; `None` means that we never
@@ -65,7 +71,6 @@ pub fn merge(
     let mut merged = Merged {
         document: current.clone(),
         ours: Leaves::new(),
-        replaced: BTreeMap::new(),
         notes: Vec::new(),
     };
     let nothing = Leaves::new();
@@ -87,8 +92,6 @@ pub fn merge(
             (Some(now), _) if now == wanted_value => false,
             (Some(now), Some(then)) if now == then => true,
             (Some(_), None) if base.is_none() => {
-                let raw = get(current.as_table(), &path).map(raw).unwrap_or_default();
-                merged.replaced.insert(key.clone(), raw);
                 merged.notes.push(Note::Replaced(key.clone()));
                 true
             }
@@ -122,23 +125,23 @@ pub fn merge(
     Ok(merged)
 }
 
-/// Takes what is ours out of `current`, and puts back what gave way. Gives the keys of ours that
-/// the user changed and that therefore stay.
+/// Takes what is ours out of `current`, and puts back what gave way, as `original` has it. Gives the
+/// keys of ours that the user changed and that therefore stay.
 #[must_use]
 pub fn unmerge(
     current: &mut DocumentMut,
     ours: &Leaves,
-    replaced: &BTreeMap<String, String>,
+    original: Option<&DocumentMut>,
 ) -> Vec<String> {
     let mut kept = Vec::new();
     for (key, value) in ours {
         let path = parse_key(key);
         match get(current.as_table(), &path).map(to_json) {
             Some(now) if now == *value => {
-                match replaced.get(key).and_then(|raw| raw.parse::<Value>().ok()) {
+                match original.and_then(|original| get(original.as_table(), &path)) {
                     Some(previous) => {
                         if let Some(item) = get_mut(current.as_table_mut(), &path) {
-                            *item = Item::Value(previous);
+                            *item = previous.clone();
                         }
                     }
                     None => remove(current.as_table_mut(), &path),
@@ -149,6 +152,46 @@ pub fn unmerge(
         }
     }
     kept
+}
+
+/// Puts back what `original` has and `before` still had, but `current` lost: tables and arrays that
+/// went because they became empty, though they were the user's.
+pub fn regraft(current: &mut DocumentMut, before: &DocumentMut, original: &DocumentMut) {
+    fn graft(current: &mut dyn TableLike, before: &dyn TableLike, original: &Table) {
+        for (name, item) in original {
+            let Some(was) = before.get(name) else {
+                continue;
+            };
+            if !current.contains_key(name) {
+                let mut item = item.clone();
+                if let Item::Table(table) = &mut item {
+                    table.clear();
+                }
+                current.insert(name, item);
+                if let (Some(mut key), Some((old, _))) =
+                    (current.key_mut(name), original.get_key_value(name))
+                {
+                    *key.leaf_decor_mut() = old.leaf_decor().clone();
+                }
+            }
+            if let (Item::Table(original), Some(Item::Table(now))) = (item, current.get_mut(name)) {
+                // Without a value of ours in it, it needs a header of its own no more.
+                now.set_implicit(original.is_implicit());
+            }
+            if let (Item::Table(original), Some(now), Some(was)) = (
+                item,
+                current.get_mut(name).and_then(Item::as_table_like_mut),
+                was.as_table_like(),
+            ) {
+                graft(now, was, original);
+            }
+        }
+    }
+    graft(
+        current.as_table_mut(),
+        before.as_table(),
+        original.as_table(),
+    );
 }
 
 /// The leaves of a document. Arrays, arrays of tables and inline tables are leaves as a whole.
@@ -215,24 +258,30 @@ fn get_mut<'t>(table: &'t mut dyn TableLike, path: &[Key]) -> Option<&'t mut Ite
 }
 
 /// Copies the leaf at `path` from `from` to `to` with its comments; makes the tables on the way.
+/// Inside an inline table there is no room for comments.
 fn copy(to: &mut DocumentMut, from: &DocumentMut, path: &[Key]) -> Result<(), MergeError> {
     let Some((last, parents)) = path.split_last() else {
         return Ok(());
     };
     let mut source: &Table = from.as_table();
     let mut target: &mut dyn TableLike = to.as_table_mut();
+    let mut inline = false;
     for (depth, key) in parents.iter().enumerate() {
         let Some(Item::Table(next)) = source.get(key.get()) else {
             return Ok(());
         };
         source = next;
         let entry = target.entry(key.get()).or_insert_with(|| {
+            if inline {
+                return toml_edit::value(InlineTable::new());
+            }
             let mut table = Table::new();
             table.set_implicit(next.is_implicit());
             table.set_dotted(next.is_dotted());
             *table.decor_mut() = next.decor().clone();
             Item::Table(table)
         });
+        inline |= entry.is_inline_table();
         let found = entry.type_name();
         target = entry
             .as_table_like_mut()
@@ -256,8 +305,12 @@ fn copy(to: &mut DocumentMut, from: &DocumentMut, path: &[Key]) -> Result<(), Me
         }
         Some(other) => *other = item.clone(),
         None => {
-            target.insert(last.get(), item.clone());
-            if let Some(mut inserted) = target.key_mut(last.get()) {
+            let mut item = item.clone();
+            if let (true, Item::Value(value)) = (inline, &mut item) {
+                value.decor_mut().clear();
+            }
+            target.insert(last.get(), item);
+            if let (false, Some(mut inserted)) = (inline, target.key_mut(last.get())) {
                 *inserted.leaf_decor_mut() = key.leaf_decor().clone();
             }
         }
@@ -280,14 +333,6 @@ fn remove(table: &mut dyn TableLike, path: &[Key]) {
             table.remove(first.get());
         }
     }
-}
-
-fn raw(item: &Item) -> String {
-    let mut item = item.clone();
-    if let Item::Value(value) = &mut item {
-        value.decor_mut().clear();
-    }
-    item.to_string()
 }
 
 /// A TOML item as JSON, for comparison: layout, comments and number spelling do not count.
@@ -350,13 +395,20 @@ mod tests {
         text.parse().expect("test input is TOML")
     }
 
+    fn undo(current: &mut DocumentMut, ours: &Leaves, original: &DocumentMut) -> Vec<String> {
+        let before = current.clone();
+        let kept = unmerge(current, ours, Some(original));
+        regraft(current, &before, original);
+        kept
+    }
+
     #[test]
     fn first_set_up_fills_an_empty_file_and_undo_empties_it() {
         let desired = document("# why\na = 1\n[t]\nb = \"x\" # note\n");
         let merged = merge(&DocumentMut::new(), None, &desired).unwrap();
         assert_eq!(merged.document.to_string(), desired.to_string());
         let mut document = merged.document;
-        assert!(unmerge(&mut document, &merged.ours, &merged.replaced).is_empty());
+        assert!(undo(&mut document, &merged.ours, &DocumentMut::new()).is_empty());
         assert!(document.is_empty());
     }
 
@@ -388,22 +440,40 @@ mod tests {
     }
 
     #[test]
-    fn values_from_before_the_first_set_up_come_back() {
-        let users = document("model = 'mine' # keep\n[features]\nhooks = false\nother = true\n");
+    fn what_stood_there_before_the_first_set_up_comes_back() {
         let desired = document("model = \"ours\"\n[features]\nhooks = true\nother = true\n");
+        for users in [
+            "model = 'mine' # keep\n[features]\nhooks = false # why\nother = true\n",
+            "[model]\na = 1\n",
+            "model.a = 1\n",
+            "# mine\n[features]\n# only a comment\n",
+            "features = { other = 1 }\n",
+            "features = {}\n",
+            "[features.deep]\nx = 1\n",
+        ] {
+            let users = document(users);
+            let merged = merge(&users, None, &desired).unwrap();
+            for (key, value) in leaves(&desired) {
+                let path = parse_key(&key);
+                let now = get(merged.document.as_table(), &path).map(to_json);
+                assert_eq!(now.as_ref(), Some(&value), "{key} in {}", merged.document);
+            }
+            let reread: DocumentMut = merged.document.to_string().parse().unwrap();
+            let mut reread = reread;
+            assert!(undo(&mut reread, &merged.ours, &users).is_empty());
+            assert_eq!(reread.to_string(), users.to_string());
+        }
+    }
+
+    #[test]
+    fn inside_an_inline_table_there_are_no_comments() {
+        let users = document("t = { a = 1 }\n");
+        let desired = document("[t]\n# why\nb = 2 # note\n\n# more\n[t.u]\nc = 3\n");
         let merged = merge(&users, None, &desired).unwrap();
         assert_eq!(
             merged.document.to_string(),
-            "model = \"ours\" # keep\n[features]\nhooks = true\nother = true\n"
+            "t = { a = 1 , b = 2, u = { c = 3 } }\n"
         );
-        let mut document = merged.document;
-        assert!(unmerge(&mut document, &merged.ours, &merged.replaced).is_empty());
-        let restored = document.to_string();
-        assert!(
-            restored.contains("'mine'") && restored.contains("hooks = false"),
-            "{restored}"
-        );
-        assert!(restored.contains("other = true"), "{restored}");
     }
 
     #[test]
@@ -477,8 +547,8 @@ mod tests {
             prop_assert_eq!(second.document.to_string(), first.document.to_string());
             prop_assert_eq!(&second.ours, &first.ours);
             let mut undone = second.document;
-            prop_assert!(unmerge(&mut undone, &first.ours, &first.replaced).is_empty());
-            prop_assert_eq!(leaves(&undone), leaves(&users));
+            prop_assert!(undo(&mut undone, &first.ours, &users).is_empty());
+            prop_assert_eq!(undone.to_string(), users.to_string());
         }
 
         /// What the user changed after set-up outlives the next set-up, whatever that wants.

@@ -136,8 +136,9 @@ pub fn run(args: &Args) -> Result<u8> {
         .as_ref()
         .map(|codex| plan::codex_record(codex, pinned));
     receipt.choices = choices.clone();
-    if !servers.is_empty() {
-        receipt.trees = vec![servers::FOLDER.to_owned()];
+    let folder = servers::Folder::of(&home, &receipts);
+    if !servers.is_empty() && folder == servers::Folder::Ours {
+        receipt.trees = vec![receipt::MCP.to_owned()];
     }
     if args.dry_run {
         decided.decisions.mcp = servers::expected(&servers, &home);
@@ -152,7 +153,7 @@ pub fn run(args: &Args) -> Result<u8> {
 
     make_home(&home)?;
     let lock = Lock::take(&home)?;
-    if !servers.is_empty() && !home.join(servers::FOLDER).exists() {
+    if !receipt.trees.is_empty() && !home.join(receipt::MCP).exists() {
         // So that `undo` finds the folder, whatever happens while it is filled.
         apply::announce(&home, &receipt)?;
     }
@@ -160,6 +161,7 @@ pub fn run(args: &Args) -> Result<u8> {
     decided.decisions.mcp = runtime.block_on(servers::provide(
         &servers,
         &home,
+        folder,
         args.offline,
         named,
         &mut decided.notes,
@@ -191,7 +193,11 @@ fn choices(args: &Args, last: Option<&Choices>) -> Result<Choices> {
     let last = last.cloned().unwrap_or_default();
     let new_key = args.api_key_env.is_some() || args.api_key_file.is_some() || args.no_api_key;
     // Another endpoint serves other models: what was chosen for the old one does not hold.
-    let moved = args.endpoint.is_some() && args.endpoint != last.endpoint;
+    let address = |text: &Option<String>| {
+        text.as_deref()
+            .map(|text| endpoint::base_url("", text).ok())
+    };
+    let moved = args.endpoint.is_some() && address(&args.endpoint) != address(&last.endpoint);
     let kept = |value: &Option<String>| if moved { None } else { value.clone() };
     let api_key_file = match &args.api_key_file {
         Some(path) => Some(

@@ -307,36 +307,42 @@ impl Current<'_> {
     ) -> Result<(Change, FileRecord, Option<guard_entry::Placed>)> {
         let path = self.home.join(self.name);
         let text = self.utf8()?.to_owned();
+        let layout = Layout::of(&text);
         let current = parse(&path, &text)?;
         // A file that is gone is made anew, also where we made it before.
         let base = self.base.as_ref().filter(|_| self.before.is_some());
-        let base_keys = base.map(|base| base.keys.clone().unwrap_or_default());
-        let mut merged = merge::merge(&current, base_keys.as_ref(), wanted).map_err(|error| {
+        let untouched =
+            base.is_some_and(|base| !base.shared && sha256(text.as_bytes()) == base.sha256);
+        let unmergeable = |error| {
             UserError::usage(format!("{}: {error}", path.display()))
-                .hint("make it a table or take it out, then run this again; nothing was written")
-        })?;
+                .hint("repair it or take it out, then run this again; nothing was written")
+        };
+        // One that is ours alone is written anew, so that its bytes do not depend on its history.
+        let merged = if untouched && self.original().is_none() {
+            merge::merge(&DocumentMut::new(), None, wanted)
+        } else {
+            let keys = base.map(|base| base.keys.clone().unwrap_or_default());
+            merge::merge(&current, keys.as_ref(), wanted)
+        };
+        let mut merged = merged.map_err(unmergeable)?;
         let hook = base.and_then(|base| base.hook.as_ref());
-        let placed = guard.map(|guard| {
-            let command = guard.command.as_deref();
-            guard_entry::place(&mut merged.document, &path, command, hook, guard.trust)
-        });
-        let after = merged.document.to_string();
-        let untouched = base.is_some_and(|base| {
-            !base.shared
-                && self
-                    .before
-                    .as_deref()
-                    .is_some_and(|now| sha256(now) == base.sha256)
-        });
+        let placed = match guard {
+            None => None,
+            Some(guard) => {
+                let command = guard.command.as_deref();
+                let document = &mut merged.document;
+                Some(
+                    guard_entry::place(document, &path, command, hook, guard.trust)
+                        .map_err(unmergeable)?,
+                )
+            }
+        };
+        let after = layout.apply(&merged.document.to_string());
         let record = FileRecord {
             sha256: sha256(after.as_bytes()),
             shared: base.is_some() && !untouched,
             backup_sha256: self.original(),
             keys: Some(merged.ours),
-            replaced: match base {
-                Some(base) => base.replaced.clone(),
-                None => merged.replaced,
-            },
             hook: placed.as_ref().and_then(|placed| placed.record.clone()),
             ..FileRecord::default()
         };
@@ -347,21 +353,58 @@ impl Current<'_> {
     }
 }
 
+/// What a TOML file has besides its document: a byte-order mark, and line ends of two characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    mark: bool,
+    crlf: bool,
+}
+
+impl Layout {
+    const MARK: char = '\u{feff}';
+
+    /// The layout of a file's text.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        Self {
+            mark: text.starts_with(Self::MARK),
+            crlf: text.contains("\r\n"),
+        }
+    }
+
+    /// A document's text in this layout.
+    #[must_use]
+    pub fn apply(self, text: &str) -> String {
+        let mut text = text.trim_start_matches(Self::MARK).replace("\r\n", "\n");
+        if self.crlf {
+            text = text.replace('\n', "\r\n");
+        }
+        if self.mark {
+            text.insert(0, Self::MARK);
+        }
+        text
+    }
+}
+
 /// Parses a TOML file; the error names the file, the line and what was expected.
 ///
 /// # Errors
 /// When it is not TOML.
 pub fn parse(path: &Path, text: &str) -> Result<DocumentMut> {
-    text.parse::<DocumentMut>().map_err(|error| {
-        let line = merge::line_of(text, error.span());
-        UserError::usage(format!(
-            "{}:{line}: not valid TOML: {}",
-            path.display(),
-            error.message()
-        ))
-        .hint("repair that line or move the file away, then run this again; nothing was written")
-        .into()
-    })
+    text.trim_start_matches(Layout::MARK)
+        .parse::<DocumentMut>()
+        .map_err(|error| {
+            let line = merge::line_of(text, error.span());
+            UserError::usage(format!(
+                "{}:{line}: not valid TOML: {}",
+                path.display(),
+                error.message()
+            ))
+            .hint(
+                "repair that line or move the file away, then run this again; nothing was written",
+            )
+            .into()
+        })
 }
 
 /// What the receipt says of a Codex.

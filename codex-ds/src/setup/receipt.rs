@@ -16,7 +16,21 @@ pub const NAME: &str = "receipt.json";
 /// The receipt of a set-up that has not ended: it stands beside [`NAME`] while files are written.
 pub const PENDING: &str = "receipt.pending.json";
 /// The folder in the profile that keeps what stood there before the first set-up.
-pub const BACKUP: &str = "backup";
+pub const BACKUP: &str = ".codex-ds-backup";
+/// The folder in the profile with the MCP servers that set-up installs.
+pub const MCP: &str = "mcp";
+/// Every file that a set-up can write. A receipt that names another one was not written by it, and
+/// `undo` must not act on it.
+pub const FILES: &[&str] = &[
+    "bin/codex-ds-hook",
+    "config.toml",
+    "fast.config.toml",
+    "guard.toml",
+    "instructions.md",
+    "model-catalog.json",
+    "native.config.toml",
+    "rules/default.rules",
+];
 
 const SCHEMA_VERSION: u32 = 1;
 
@@ -95,9 +109,6 @@ pub struct FileRecord {
     /// The keys that are ours, for a TOML file.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub keys: Option<Leaves>,
-    /// The raw values that gave way to ours, by key.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
-    pub replaced: BTreeMap<String, String>,
     /// The guard's entry, for the file that has it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub hook: Option<HookRecord>,
@@ -183,7 +194,9 @@ impl Receipts {
             .complete
             .as_ref()
             .and_then(|receipt| receipt.files.get(name));
-        let now = now?;
+        let Some(now) = now else {
+            return complete.or(pending);
+        };
         match (pending, complete) {
             (Some(pending), _) if pending.sha256 == now => Some(pending),
             (_, Some(complete)) => Some(complete),
@@ -198,18 +211,34 @@ fn read(path: &Path) -> Result<Option<Receipt>> {
     let Some(bytes) = file::read_optional(path)? else {
         return Ok(None);
     };
-    let receipt: Receipt = serde_json::from_slice(&bytes).map_err(|error| {
+    let no_receipt = |error: serde_json::Error| {
         UserError::usage(format!("{} is not a receipt of codex-ds", path.display()))
             .because(error)
             .hint("restore it from a copy; or move it away and run codex-ds setup, which then treats every file as yours and keeps a backup")
-    })?;
-    if receipt.schema_version != SCHEMA_VERSION {
+    };
+    let json: serde_json::Value = serde_json::from_slice(&bytes).map_err(no_receipt)?;
+    if let Some(version) = json["schema_version"].as_u64()
+        && version != u64::from(SCHEMA_VERSION)
+    {
         return Err(UserError::usage(format!(
-            "{}: schema_version is {}; this codex-ds knows {SCHEMA_VERSION}",
-            path.display(),
-            receipt.schema_version
+            "{}: schema_version is {version}; this codex-ds knows {SCHEMA_VERSION}",
+            path.display()
         ))
         .hint("use the codex-ds that wrote it")
+        .into());
+    }
+    let receipt: Receipt = serde_json::from_value(json).map_err(no_receipt)?;
+    let foreign = receipt
+        .files
+        .keys()
+        .find(|name| !FILES.contains(&name.as_str()))
+        .or_else(|| receipt.trees.iter().find(|tree| *tree != MCP));
+    if let Some(foreign) = foreign {
+        return Err(UserError::usage(format!(
+            "{} names {foreign:?}, which codex-ds never writes: somebody changed it",
+            path.display()
+        ))
+        .hint("take that entry out, after a look at who put it there")
         .into());
     }
     Ok(Some(receipt))

@@ -134,6 +134,7 @@ fn guard_line(decided: &Decided, plan: &Plan, verified: &Verified) -> String {
     match verified {
         Verified::NoGuard => "off, as you asked (--guard puts it back)".to_owned(),
         Verified::Live => format!("on, preset {preset}; Codex confirms that it trusts {hash}"),
+        Verified::LiveByUser => format!("on, preset {preset}; Codex confirms that you trust it"),
         Verified::NotAsked => format!("written, preset {preset}; trust entry {hash}, not confirmed: there is no Codex to ask"),
         Verified::LeftToUser => "written, NOT trusted yet: open `codex-ds`, type /hooks and trust it; until then Codex skips it".to_owned(),
         Verified::Dead(why) => format!("NOT LIVE: {why}"),
@@ -169,7 +170,7 @@ pub(super) fn done(
             "context": decisions.window.context,
             "compact_at": decisions.window.compact_at,
             "mcp": decisions.mcp.iter().map(|entry| entry.server.name).collect::<Vec<_>>(),
-            "guard": { "live": *verified == Verified::Live, "status": guard, "trust": trust },
+            "guard": { "live": matches!(verified, Verified::Live | Verified::LiveByUser), "status": guard, "trust": trust },
             "files": files(plan, false),
             "notes": decided.notes,
         }));

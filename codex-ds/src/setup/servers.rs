@@ -7,12 +7,10 @@ use std::time::Duration;
 use anyhow::Result;
 use codex_ds_mcp::{self as mcp, Command, Launcher, Server};
 
-use super::receipt::Choices;
+use super::receipt::{Choices, MCP as FOLDER, Receipts};
 use crate::error::UserError;
 use crate::ui;
 
-/// The folder in the profile for servers that we install.
-pub(super) const FOLDER: &str = "mcp";
 /// The servers of a profile where the user names none.
 const DEFAULT: &str = "fetch,search";
 /// How long a server may take to shake hands. The first start compiles its Python modules.
@@ -53,6 +51,7 @@ pub(super) fn expected(servers: &[&'static Server], home: &Path) -> Vec<Entry> {
 pub(super) async fn provide(
     servers: &[&'static Server],
     home: &Path,
+    folder: Folder,
     offline: bool,
     named: bool,
     notes: &mut Vec<String>,
@@ -60,7 +59,7 @@ pub(super) async fn provide(
     if servers.is_empty() {
         return Ok(Vec::new());
     }
-    match installed(servers, home, offline).await {
+    match installed(servers, home, folder, offline).await {
         Ok(entries) => Ok(entries),
         Err(error) if named => Err(error.into()),
         Err(error) => {
@@ -73,18 +72,52 @@ pub(super) async fn provide(
     }
 }
 
+/// Whose the servers' folder in the profile is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Folder {
+    /// Ours, or not there yet.
+    Ours,
+    /// Something else that stood there before: never written, and never removed by `undo`.
+    Foreign,
+}
+
+impl Folder {
+    /// The state of the profile's folder, with what receipts say of it.
+    pub(super) fn of(home: &Path, receipts: &Receipts) -> Self {
+        let recorded = [&receipts.complete, &receipts.pending]
+            .into_iter()
+            .flatten()
+            .any(|receipt| receipt.trees.iter().any(|tree| tree == FOLDER));
+        if recorded || home.join(FOLDER).symlink_metadata().is_err() {
+            Self::Ours
+        } else {
+            Self::Foreign
+        }
+    }
+}
+
 async fn installed(
     servers: &[&'static Server],
     home: &Path,
+    whose: Folder,
     offline: bool,
 ) -> Result<Vec<Entry>, UserError> {
     let folder = home.join(FOLDER);
-    let launcher = if offline && !folder.is_dir() {
+    let complete = servers
+        .iter()
+        .all(|server| folder.join("bin").join(server.executable).is_file());
+    let launcher = if complete && (offline || whose == Folder::Foreign) {
+        Launcher::Venv(folder)
+    } else if whose == Folder::Foreign {
+        return Err(UserError::new(format!(
+            "{} is not ours, and the servers belong there",
+            folder.display()
+        ))
+        .hint("move it away and run this again, or leave the servers out with --mcp none"));
+    } else if offline {
         return Err(UserError::new(
             "they are not installed, and --offline forbids to fetch them",
         ));
-    } else if offline {
-        Launcher::Venv(folder)
     } else {
         let progress = ui::progress("installing the MCP servers");
         let show = |line: &str| progress.set(&format!("installing the MCP servers: {line}"));

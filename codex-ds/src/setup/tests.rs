@@ -240,6 +240,140 @@ fn what_the_user_and_codex_wrote_later_outlives_set_up_and_undo() {
     }
 }
 
+/// Configurations in every form that TOML allows for what we write.
+const FORMS: &[&str] = &[
+    "model = \"gpt\" # old\n[features]\nhooks = false # why\n",
+    "\u{feff}model = \"gpt\"\r\n[features]\r\nhooks = false\r\n",
+    "[model]\na = 1\n",
+    "model.a = 1\n",
+    "# mine\n[features]\n# only a comment\n",
+    "features = { other = 1 }\n",
+    "hooks = {}\n",
+    "hooks.PreToolUse = []\n",
+    "[features.deep]\nx = 1\n",
+    "model_providers = { \"codex-ds\" = { name = \"z\" } }\n",
+];
+
+#[test]
+fn an_edit_after_set_up_leaves_the_rest_as_it_was() {
+    for form in FORMS {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path();
+        put(home, &[("config.toml", form)]);
+        set_up(home, "m", usize::MAX);
+        let ends = if form.contains('\r') { "\r\n" } else { "\n" };
+        let later = format!("{ends}[later]{ends}z = 1{ends}");
+        let config = home.join("config.toml");
+        let text = fs_err::read_to_string(&config).unwrap();
+        fs_err::write(&config, format!("{text}{later}")).unwrap();
+        set_up(home, "m", usize::MAX);
+        undo::undo(home).unwrap();
+        assert_eq!(
+            fs_err::read_to_string(&config).unwrap(),
+            format!("{form}{later}")
+        );
+    }
+}
+
+#[test]
+fn what_stood_there_before_survives_whatever_happens_to_our_file() {
+    let original = [
+        ("instructions.md", "my own\n"),
+        ("config.toml", "mine = 1\n"),
+    ];
+    let read = |home: &Path, name: &str| fs_err::read_to_string(home.join(name)).unwrap();
+    for set_up_again in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path();
+        put(home, &original);
+        set_up(home, "m", usize::MAX);
+        for (name, _) in original {
+            fs_err::remove_file(home.join(name)).unwrap();
+        }
+        if set_up_again {
+            set_up(home, "m", usize::MAX);
+        }
+        undo::undo(home).unwrap();
+        for (name, text) in original {
+            assert_eq!(read(home, name), text, "{name}");
+        }
+    }
+
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path();
+    put(home, &original);
+    set_up(home, "m", usize::MAX);
+    put(home, &[("instructions.md", "edited\n")]);
+    undo::undo(home).unwrap();
+    assert_eq!(read(home, "instructions.md"), "edited\n");
+    assert_eq!(read(home, "instructions.md.before-codex-ds"), "my own\n");
+    set_up(home, "m", usize::MAX);
+    undo::undo(home).unwrap();
+    assert_eq!(read(home, "instructions.md"), "edited\n");
+    assert_eq!(read(home, "instructions.md.before-codex-ds"), "my own\n");
+}
+
+#[test]
+fn a_receipt_that_names_what_is_not_ours_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().join("home");
+    fs_err::create_dir(&home).unwrap();
+    set_up(&home, "m", usize::MAX);
+    let receipt = home.join(super::receipt::NAME);
+    let text = fs_err::read_to_string(&receipt).unwrap();
+    for (ours, theirs) in [
+        ("\"trees\": []", "\"trees\": [\"../victim\"]"),
+        ("\"trees\": []", "\"trees\": [\"sessions\"]"),
+        ("\"instructions.md\"", "\"../victim\""),
+    ] {
+        fs_err::write(&receipt, text.replace(ours, theirs)).unwrap();
+        let error = undo::undo(&home).unwrap_err().to_string();
+        assert!(error.contains("never writes"), "{error}");
+        assert!(home.join("config.toml").exists());
+    }
+    fs_err::write(&receipt, "{\"schema_version\": 99}").unwrap();
+    let error = undo::undo(&home).unwrap_err().to_string();
+    assert!(error.contains("schema_version is 99"), "{error}");
+}
+
+#[cfg(unix)]
+#[test]
+fn links_and_modes_stay_the_users() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    let folder = tempfile::tempdir().unwrap();
+    let (home, dot) = (folder.path().join("home"), folder.path().join("dot"));
+    for folder in [&home, &dot] {
+        fs_err::create_dir(folder).unwrap();
+    }
+    put(&dot, &[("config.toml", "mine = 1\n")]);
+    fs_err::set_permissions(
+        dot.join("config.toml"),
+        std::fs::Permissions::from_mode(0o644),
+    )
+    .unwrap();
+    symlink("../dot/config.toml", home.join("config.toml")).unwrap();
+    symlink("../dot/guard.toml", home.join("guard.toml")).unwrap();
+    set_up(&home, "m", usize::MAX);
+    assert!(
+        fs_err::read_to_string(dot.join("config.toml"))
+            .unwrap()
+            .contains("model_provider")
+    );
+    assert!(dot.join("guard.toml").exists());
+    undo::undo(&home).unwrap();
+    assert!(home.join("config.toml").is_symlink());
+    assert_eq!(
+        fs_err::read_to_string(dot.join("config.toml")).unwrap(),
+        "mine = 1\n"
+    );
+    let mode = fs_err::metadata(dot.join("config.toml"))
+        .unwrap()
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o777, 0o644);
+    assert!(!dot.join("guard.toml").exists());
+}
+
 fn names_that_differ(left: &Files, right: &Files) -> Vec<String> {
     left.keys()
         .chain(right.keys())

@@ -2,6 +2,7 @@
 //! Codex skips a hook that it does not trust without a word, and runs the command when the hook's
 //! program cannot be started.
 
+use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
@@ -27,6 +28,8 @@ pub(super) enum Verified {
     NotAsked,
     /// Codex will run it.
     Live,
+    /// Codex will run it, since the user trusts it.
+    LiveByUser,
     /// Its trust was left to the user.
     LeftToUser,
     /// Codex will not run it, for this reason.
@@ -59,6 +62,7 @@ pub(super) async fn verify(
         return Ok(Verified::NotAsked);
     };
     let _progress = ui::progress("asking Codex whether it trusts the guard");
+    let strangers = Strangers::before(home);
     let ask = || -> Result<Option<Hook>> {
         let mut server = AppServer::start(&codex.path, home, home)?;
         Ok(server
@@ -66,7 +70,9 @@ pub(super) async fn verify(
             .into_iter()
             .find(|found| found.key == hook.key))
     };
-    let found = match ask() {
+    let found = ask();
+    strangers.remove();
+    let found = match found {
         Ok(found) => found,
         Err(error) => {
             return Ok(Verified::Dead(format!(
@@ -82,7 +88,11 @@ pub(super) async fn verify(
         ));
     };
     if found.is_live() {
-        return Ok(Verified::Live);
+        return Ok(if hook.trusted_hash.is_some() {
+            Verified::Live
+        } else {
+            Verified::LiveByUser
+        });
     }
     if hook.trusted_hash.is_none() {
         return Ok(Verified::LeftToUser);
@@ -103,6 +113,52 @@ pub(super) async fn verify(
         "Codex calls it {}; open `codex-ds`, type /hooks and trust {}",
         found.trust, found.command
     )))
+}
+
+/// What Codex leaves in a home that no session has used yet, only because it was asked: databases,
+/// an installation's id, temporary folders. Without a session they mean nothing, and would be all that
+/// `undo` leaves of a profile that was never used.
+struct Strangers<'h> {
+    home: &'h Path,
+    before: Option<Vec<OsString>>,
+}
+
+impl<'h> Strangers<'h> {
+    fn before(home: &'h Path) -> Self {
+        let used = home.join("sessions").exists();
+        Self {
+            home,
+            before: if used { None } else { names(home) },
+        }
+    }
+
+    fn remove(&self) {
+        let (Some(before), Some(now)) = (&self.before, names(self.home)) else {
+            return;
+        };
+        for name in now.iter().filter(|name| !before.contains(name)) {
+            let text = name.to_string_lossy();
+            let path = self.home.join(name);
+            // It is Codex's, and it makes it again; what cannot be removed stays.
+            if matches!(text.as_ref(), "tmp" | ".tmp" | "skills" | "shell_snapshots") {
+                let _ = std::fs::remove_dir_all(path);
+            } else if text.contains(".sqlite")
+                || matches!(text.as_ref(), "installation_id" | ".sandbox_migration")
+            {
+                let _ = std::fs::remove_file(path);
+            }
+        }
+    }
+}
+
+fn names(folder: &Path) -> Option<Vec<OsString>> {
+    Some(
+        std::fs::read_dir(folder)
+            .ok()?
+            .flatten()
+            .map(|entry| entry.file_name())
+            .collect(),
+    )
 }
 
 /// Starts the guard by the command line that Codex has, and sees it deny what it always denies.
@@ -142,7 +198,7 @@ fn trust(home: &Path, plan: &mut Plan, hash: &str) -> Result<()> {
     if let Some(record) = plan.receipt.files.get_mut(CONFIG)
         && let Some(hook) = &mut record.hook
     {
-        guard_entry::set_trust(&mut document, &hook.key, hash);
+        guard_entry::set_trust(&mut document, &hook.key, hash)?;
         hook.trusted_hash = Some(hash.to_owned());
         let text = document.to_string();
         record.sha256 = file::sha256(text.as_bytes());
