@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-use crate::{demo, dump, setup, trust, undo};
+use crate::{demo, deploy, dump, setup, trust, undo};
 
 /// Run OpenAI's Codex CLI, safely and lean, on a model that you serve yourself
 #[derive(Debug, Parser)]
@@ -36,6 +36,8 @@ pub enum Command {
     Demo(demo::Args),
     /// See what Codex sends, what it costs, and when the prefix cache breaks
     Dump(Box<dump::Args>),
+    /// Deploy the serving stack: describe, check, render
+    Deploy(Box<deploy::Args>),
     /// Write or refresh the profile
     Setup(Box<setup::Args>),
     /// Remove exactly what set-up wrote

@@ -7,6 +7,7 @@
 //! | [`undo`] | `codex-ds undo`, by the receipt |
 //! | [`launch`] | every other word: becomes Codex, pinned |
 //! | [`trust`] | `codex-ds trust`: which repositories' own configuration counts |
+//! | [`deploy`] | `codex-ds deploy`: the serving stack |
 //! | [`demo`] | `codex-ds demo`: everything once, for real, on a stand-in endpoint |
 //! | [`dump`] | `codex-ds dump`: what Codex sends, what it costs, when the prefix cache breaks |
 //! | [`codex`], [`app_server`] | the installed Codex, and how to ask it |
@@ -25,6 +26,7 @@ pub mod app_server;
 pub mod cli;
 pub mod codex;
 pub mod demo;
+pub mod deploy;
 pub mod dump;
 pub mod env;
 pub mod error;
@@ -47,6 +49,7 @@ pub fn main() -> ExitCode {
             cli::Command::Setup(args) => setup::run(&args),
             cli::Command::Undo(args) => undo::run(&args),
             cli::Command::Demo(args) => demo::run(&args),
+            cli::Command::Deploy(args) => deploy::run(&args),
             cli::Command::Dump(args) => dump::run(&args),
             cli::Command::Trust(args) => trust::run(&args),
         }

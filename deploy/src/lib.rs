@@ -15,10 +15,12 @@
 //! **Architecture invariant**: nothing here prints, and reading a site is all that touches a file.
 
 pub mod check;
+pub mod cluster;
 pub mod engine;
 pub mod fit;
 pub mod flags;
 pub mod k8s;
+pub mod kubectl;
 pub mod names;
 pub mod reader;
 pub mod recipe;

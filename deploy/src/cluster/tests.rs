@@ -1,0 +1,388 @@
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::diagnose::{Diagnosis, Recovery, diagnose};
+use super::recover::{RecoverError, Step, execute, plan};
+use super::stand_in::{Engine, Pod, StandIn, State};
+use super::*;
+use crate::kubectl::KubectlError;
+use crate::recipe::Recipe;
+use crate::site::{Answers, Shape, Site, template};
+
+fn site(shape: Shape) -> Site {
+    let answers = Answers::example(shape);
+    let text = template(&answers, Recipe::built_in(&answers.recipe).unwrap());
+    Site::parse("site.toml", &text, &|path| panic!("no {path}")).unwrap()
+}
+
+const GOOD_METRICS: &str = "vllm:num_requests_running{engine=\"0\"} 1.0\n\
+    vllm:kv_cache_usage_perc{engine=\"0\"} 0.1\nvllm:generation_tokens_total{engine=\"0\"} 10.0\n\
+    vllm:cache_config_info{num_gpu_blocks=\"17293\"} 1.0\n";
+
+const GOOD_MEMORY: &str = "some avg10=0.00 avg60=0.00 avg300=0.00 total=1\n\
+    full avg10=0.00 avg60=0.00 avg300=0.00 total=1\nMemTotal:       125829120 kB\n\
+    MemAvailable:   15728640 kB\nSwapTotal:      8388608 kB\nSwapFree:       8388608 kB\n";
+
+const CAME: &str = r#"{"choices":[{"text":"2"}]}"#;
+
+/// A stack that serves.
+fn healthy() -> State {
+    State {
+        pods: vec![Pod::running("head", "h1"), Pod::running("worker", "w1")],
+        head_replicas: 1,
+        memory: GOOD_MEMORY,
+        engine: Engine {
+            metrics: vec![GOOD_METRICS],
+            canary: CAME,
+        },
+        logs: vec![
+            ("head", "INFO Application startup complete.\n"),
+            ("worker", "INFO ready\n"),
+        ],
+        nodes: ["nvidia-spark-1", "nvidia-spark-2"]
+            .iter()
+            .map(|name| node(name, "6.17.0-1026-nvidia", "580.173.02"))
+            .collect(),
+        ..State::default()
+    }
+}
+
+fn node(name: &str, kernel: &str, driver: &str) -> serde_json::Value {
+    json!({
+        "metadata": { "name": name, "labels": { "nvidia.com/cuda.driver-version.full": driver } },
+        "status": {
+            "conditions": [{ "type": "Ready", "status": "True" }, { "type": "MemoryPressure", "status": "False" }],
+            "nodeInfo": { "kernelVersion": kernel },
+            "allocatable": { "nvidia.com/gpu": "1" },
+        },
+    })
+}
+
+fn seen(state: State) -> (StandIn, Facts, Vec<Diagnosis>) {
+    let shape = if state.is_lws {
+        Shape::Lws
+    } else {
+        Shape::Deployments
+    };
+    let cluster = StandIn::new(state);
+    let site = site(shape);
+    let facts = collect::facts(&cluster, &site, true).unwrap();
+    let diagnoses = diagnose(&site, &facts);
+    (cluster, facts, diagnoses)
+}
+
+fn codes(diagnoses: &[Diagnosis]) -> Vec<&'static str> {
+    diagnoses.iter().map(|diagnosis| diagnosis.code).collect()
+}
+
+/// Heals without waiting; gives the changes that were made.
+fn heal(cluster: &StandIn, site: &Site, steps: &[Step]) -> Result<Vec<String>, RecoverError> {
+    for step in steps {
+        execute(cluster, site, step, &mut |_: Duration| ())?;
+    }
+    Ok(cluster.changes())
+}
+
+#[test]
+fn a_stack_that_serves_has_no_failure() {
+    let (_, facts, diagnoses) = seen(healthy());
+    assert_eq!(codes(&diagnoses), [""; 0]);
+    assert_eq!(facts.canary, Canary::Came);
+    assert_eq!(facts.metrics.as_ref().unwrap().blocks, Some(17293.0));
+    let memory = facts.memory[0].unwrap();
+    assert!((memory.total_gib - 120.0).abs() < 0.01 && (memory.available_gib - 15.0).abs() < 0.01);
+    assert_eq!(phase::of_log(&facts.head_log), Some("serving"));
+    assert_eq!(plan(&site(Shape::Deployments), &facts, &diagnoses), []);
+}
+
+const STORE_BROKEN: &str = "[rank1]: [c10d] recvValue failed on SocketImpl(fd=85): Failed to recv\n\
+    [W1130 TCPStore.cpp:125] [c10d] sendBytes failed: Broken pipe\n";
+
+/// The published scene: 676 restarts of the head beside a worker with none.
+fn dead_group() -> State {
+    let mut state = healthy();
+    state.pods[0].ready = false;
+    state.pods[0].restarts = 676;
+    state.logs = vec![
+        ("head", "INFO Initializing a V1 LLM engine\n"),
+        (
+            "previous",
+            "ERROR Engine core initialization failed. See root cause above.\n",
+        ),
+        ("worker", STORE_BROKEN),
+    ];
+    state
+}
+
+#[test]
+fn a_dead_group_is_recognised_and_healed_in_order() {
+    let (cluster, facts, diagnoses) = seen(dead_group());
+    assert_eq!(codes(&diagnoses), ["dead-group"]);
+    assert_eq!(diagnoses[0].recovery, Recovery::Group);
+    insta::assert_json_snapshot!(diagnoses[0].evidence);
+    let site = site(Shape::Deployments);
+    let steps = plan(&site, &facts, &diagnoses);
+    let said: Vec<String> = steps.iter().map(Step::says).collect();
+    insta::assert_json_snapshot!("the_plan_for_deployments", said);
+    insta::assert_json_snapshot!(
+        "the_changes_for_deployments",
+        heal(&cluster, &site, &steps).unwrap()
+    );
+    let state = cluster.0.lock().unwrap();
+    let uids: Vec<&str> = state.pods.iter().map(|pod| pod.uid.as_str()).collect();
+    assert!(!uids.contains(&"h1") && !uids.contains(&"w1"), "{uids:?}");
+    assert_eq!(state.head_replicas, 1);
+}
+
+#[test]
+fn a_recovery_that_was_interrupted_can_be_run_again() {
+    let site = site(Shape::Deployments);
+    for done in 0..6 {
+        let (cluster, facts, diagnoses) = seen(dead_group());
+        let steps = plan(&site, &facts, &diagnoses);
+        heal(&cluster, &site, &steps[..done]).unwrap();
+        // Whoever runs it again sees only the cluster.
+        let facts = collect::facts(&cluster, &site, true).unwrap();
+        let again = plan(&site, &facts, &diagnose(&site, &facts));
+        heal(&cluster, &site, &again).unwrap();
+        let state = cluster.0.lock().unwrap();
+        assert_eq!(state.head_replicas, 1, "after {done} steps");
+        for role in ["head", "worker"] {
+            let pods: Vec<&Pod> = state
+                .pods
+                .iter()
+                .filter(|pod| pod.role == role && !pod.deleting)
+                .collect();
+            assert_eq!(pods.len(), 1, "after {done} steps: {pods:?}");
+            assert!(
+                pods[0].uid.starts_with("new"),
+                "after {done} steps: {pods:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_group_is_made_anew_also_when_its_worker_is_forgotten() {
+    for forgets_worker in [false, true] {
+        let mut state = dead_group();
+        state.is_lws = true;
+        state.forgets_worker = forgets_worker;
+        state.nodes.clear();
+        let (cluster, facts, diagnoses) = seen(state);
+        assert_eq!(codes(&diagnoses), ["dead-group"]);
+        let site = site(Shape::Lws);
+        let changes = heal(&cluster, &site, &plan(&site, &facts, &diagnoses)).unwrap();
+        assert_eq!(
+            changes.len(),
+            if forgets_worker { 2 } else { 1 },
+            "{changes:?}"
+        );
+        let state = cluster.0.lock().unwrap();
+        assert!(
+            state
+                .pods
+                .iter()
+                .all(|pod| pod.deleting || pod.uid.starts_with("new")),
+            "{:?}",
+            state.pods
+        );
+    }
+}
+
+#[test]
+fn silence_is_a_wedge_only_when_nothing_moves() {
+    let mut state = healthy();
+    state.engine.canary = "";
+    let (_, _, diagnoses) = seen(state);
+    assert_eq!(codes(&diagnoses), ["wedged"]);
+    assert_eq!(diagnoses[0].recovery, Recovery::Group);
+
+    let mut state = healthy();
+    state.engine = Engine {
+        canary: "",
+        metrics: vec![
+            "vllm:kv_cache_usage_perc 0.99\nvllm:num_requests_running 8\nvllm:num_requests_waiting 5\nvllm:generation_tokens_total 100\n",
+            "vllm:kv_cache_usage_perc 0.99\nvllm:generation_tokens_total 4000\n",
+        ],
+    };
+    let (_, facts, diagnoses) = seen(state);
+    assert_eq!(codes(&diagnoses), ["saturated"]);
+    assert_eq!(plan(&site(Shape::Deployments), &facts, &diagnoses), []);
+}
+
+#[test]
+fn a_storm_of_refused_pods_is_cleaned_and_nothing_else() {
+    let mut state = healthy();
+    state
+        .pods
+        .extend((0..500).map(|index| Pod::refused(&format!("f{index}"))));
+    let (cluster, facts, diagnoses) = seen(state);
+    assert_eq!(codes(&diagnoses), ["admission"]);
+    assert_eq!(
+        diagnoses[0].evidence,
+        ["500 pods failed with UnexpectedAdmissionError"]
+    );
+    let site = site(Shape::Deployments);
+    let steps = plan(&site, &facts, &diagnoses);
+    assert_eq!(steps, [Step::CleanFailed]);
+    heal(&cluster, &site, &steps).unwrap();
+    let uids: Vec<String> = cluster
+        .0
+        .lock()
+        .unwrap()
+        .pods
+        .iter()
+        .map(|pod| pod.uid.clone())
+        .collect();
+    assert_eq!(uids, ["h1", "w1"]);
+}
+
+/// Each other failure, by the one change of a stack that serves that shows it.
+#[test]
+fn each_failure_is_known_by_its_sign() {
+    type Change = fn(&mut State);
+    let scenes: &[(&str, Change)] = &[
+        (
+            "memory-pressure",
+            |s| s.memory = "full avg10=23.10 avg60=1 avg300=1 total=1\nMemTotal: 125829120 kB\nMemAvailable: 2097152 kB\nSwapTotal: 8388608 kB\nSwapFree: 1 kB\n",
+        ),
+        (
+            "out-of-memory",
+            |s| s.logs[0].1 = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate\n",
+        ),
+        ("nccl-sockets", |s| {
+            s.logs[1].1 = "spark:1 NCCL INFO NET/Socket : Using [0]enP7s7\n";
+        }),
+        (
+            "nccl-fails",
+            |s| s.logs[1].1 = "NCCL WARN Call to ibv_modify_qp failed with 22 Invalid argument\n",
+        ),
+        ("wrong-flags", |s| {
+            s.logs[0].1 = "vllm: error: unrecognized arguments: --moe-backend\n";
+        }),
+        ("jit-stall", |s| {
+            s.logs[0].1 = "WARNING JIT compiling kernel sparse_mla\n";
+        }),
+        ("image-pull", |s| {
+            s.pods[1].phase = "Pending";
+            s.pods[1].waiting = "ImagePullBackOff";
+        }),
+        ("not-placed", |s| {
+            s.pods[1].phase = "Pending";
+            s.pods[1].unscheduled = "0/4 nodes are available: 1 Insufficient nvidia.com/gpu.";
+        }),
+        ("crash-loop", |s| {
+            s.pods[0].ready = false;
+            s.pods[0].waiting = "CrashLoopBackOff";
+        }),
+        ("canary-failed", |s| {
+            s.engine.canary = r#"{"error":{"message":"The model does not exist"}}"#;
+        }),
+        ("node-missing", |s| {
+            s.nodes.pop();
+        }),
+        ("nodes-differ", |s| {
+            s.nodes[1] = node("nvidia-spark-2", "6.17.0-1026-nvidia", "580.142");
+        }),
+        ("known-bad-version", |s| {
+            s.nodes = ["nvidia-spark-1", "nvidia-spark-2"]
+                .iter()
+                .map(|n| node(n, "7.0.0-1019-nvidia", "580.173.02"))
+                .collect();
+        }),
+        ("not-deployed", |s| {
+            s.refuses
+                .push(("get deployments", "Error from server (NotFound)"));
+            s.pods.clear();
+            s.logs.clear();
+        }),
+        ("interrupted", |s| {
+            s.head_replicas = 0;
+            s.pods.remove(0);
+        }),
+        ("no-worker", |s| {
+            s.pods[0].ready = false;
+            s.pods[1].phase = "Pending";
+            s.logs[0].1 = "ERROR Engine core initialization failed\n";
+        }),
+    ];
+    let mut said = String::new();
+    for (code, change) in scenes {
+        let mut state = healthy();
+        change(&mut state);
+        let (_, _, diagnoses) = seen(state);
+        assert!(
+            codes(&diagnoses).contains(code),
+            "{code}: {:?}",
+            codes(&diagnoses)
+        );
+        for diagnosis in &diagnoses {
+            said += &[
+                *code,
+                ": [",
+                diagnosis.code,
+                "] ",
+                &diagnosis.evidence.join(" | "),
+                "\n",
+            ]
+            .concat();
+        }
+    }
+    insta::assert_snapshot!(said);
+}
+
+#[test]
+fn every_failure_of_the_table_has_a_scene() {
+    let scenes = include_str!("tests.rs");
+    for failure in diagnose::FAILURES {
+        assert!(
+            scenes.contains(&format!("\"{}\"", failure.code)),
+            "{} has no scene",
+            failure.code
+        );
+    }
+}
+
+#[test]
+fn what_the_cluster_forbids_is_said_with_a_way_out() {
+    let site = site(Shape::Deployments);
+    let mut state = dead_group();
+    state.refuses.push((
+        "scale",
+        "Error from server (Forbidden): deployments.apps is forbidden",
+    ));
+    let cluster = StandIn::new(state);
+    let error = heal(&cluster, &site, &[Step::ScaleHead(0)]).unwrap_err();
+    let RecoverError::Kubectl(error) = error else {
+        panic!("{error}")
+    };
+    assert!(error.to_string().contains("scale deployment"), "{error}");
+    assert!(error.hint().contains("may not do that"), "{}", error.hint());
+
+    let mut state = healthy();
+    state.refuses.push((
+        "get pods",
+        "The connection to the server 127.0.0.1:6443 was refused",
+    ));
+    let error = collect::facts(&StandIn::new(state), &site, true).unwrap_err();
+    assert!(matches!(error, KubectlError::Failed { .. }));
+}
+
+#[test]
+fn a_wait_ends_and_says_what_it_saw() {
+    let site = site(Shape::Deployments);
+    let mut state = healthy();
+    state.pods[1].phase = "Pending";
+    state.pods[1].waiting = "ContainerCreating";
+    let cluster = StandIn::new(state);
+    let mut pauses = 0;
+    let step = Step::AwaitNew(Role::Worker, vec![]);
+    let error = execute(&cluster, &site, &step, &mut |_| pauses += 1).unwrap_err();
+    assert_eq!(pauses, 300);
+    assert_eq!(
+        error.to_string(),
+        "wait until a new worker runs: not after 600 s; head-h1 is Running, worker-w1 is Pending ContainerCreating"
+    );
+}

@@ -1,0 +1,186 @@
+//! The cluster, through the user's own `kubectl`: its credentials, its context.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+/// What runs `kubectl`, or stands in for it.
+pub trait Kubectl: Sync {
+    /// Runs it with these arguments and this standard input, and gives its standard output.
+    ///
+    /// # Errors
+    /// When it cannot be run, fails, or does not end in time.
+    fn run(&self, args: &[&str], input: Option<&str>) -> Result<String, KubectlError>;
+}
+
+/// Why `kubectl` gave nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum KubectlError {
+    /// It cannot be started.
+    #[error("cannot start {program}: {source}")]
+    Start {
+        /// The program.
+        program: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It failed.
+    #[error("kubectl {command}: {message}")]
+    Failed {
+        /// Its arguments.
+        command: String,
+        /// What it wrote to standard error.
+        message: String,
+    },
+    /// It did not end in time.
+    #[error("kubectl {command}: no answer within {seconds} s")]
+    Slow {
+        /// Its arguments.
+        command: String,
+        /// The limit, seconds.
+        seconds: u64,
+    },
+    /// It answered with something else than was asked for.
+    #[error("kubectl {command}: an answer that cannot be read: {message}")]
+    Answer {
+        /// Its arguments.
+        command: String,
+        /// What is wrong with it.
+        message: String,
+    },
+}
+
+impl KubectlError {
+    /// Whether what was asked for does not exist.
+    #[must_use]
+    pub fn is_not_found(&self) -> bool {
+        self.says(&["(NotFound)", "not found"])
+    }
+
+    /// Whether another manager has a field that was to be set.
+    #[must_use]
+    pub fn is_conflict(&self) -> bool {
+        self.says(&["Apply failed with", "conflict"])
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Start { .. } => "install kubectl, or name it with --kubectl",
+            Self::Slow { .. } => "is the API server reachable from here?",
+            _ if self.says(&["(Forbidden)", "forbidden"]) => {
+                "the user of this context may not do that; another context is named by cluster.context in the site"
+            }
+            _ if self.says(&[
+                "connection refused",
+                "no such host",
+                "Unable to connect",
+                "timeout",
+            ]) =>
+            {
+                "is the API server reachable from here, and is this the right context?"
+            }
+            _ if self.says(&[
+                "context was not found",
+                "does not exist",
+                "no configuration",
+            ]) =>
+            {
+                "`kubectl config get-contexts` lists the contexts; the site's cluster.context names one"
+            }
+            _ => "the same command can be run by hand",
+        }
+    }
+
+    fn says(&self, parts: &[&str]) -> bool {
+        match self {
+            Self::Failed { message, .. } => parts.iter().any(|part| message.contains(part)),
+            _ => false,
+        }
+    }
+}
+
+/// The program itself.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// The program.
+    pub program: PathBuf,
+    /// The context; `None` is the current one.
+    pub context: Option<String>,
+    /// How long one run may take.
+    pub limit: Duration,
+}
+
+impl Kubectl for Program {
+    fn run(&self, args: &[&str], input: Option<&str>) -> Result<String, KubectlError> {
+        let mut command = Command::new(&self.program);
+        if let Some(context) = &self.context {
+            command.arg(format!("--context={context}"));
+        }
+        command
+            .args(args)
+            .stdin(if input.is_some() {
+                Stdio::piped()
+            } else {
+                Stdio::null()
+            })
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let start = |source| KubectlError::Start {
+            program: self.program.display().to_string(),
+            source,
+        };
+        let mut child = command.spawn().map_err(start)?;
+        let words = args.join(" ");
+        if let (Some(mut stdin), Some(input)) = (child.stdin.take(), input) {
+            let input = input.to_owned();
+            // A child that does not read its input must not hold us up.
+            thread::spawn(move || stdin.write_all(input.as_bytes()));
+        }
+        let (sender, receiver) = mpsc::channel();
+        let out = reader(child.stdout.take(), sender.clone(), true);
+        let err = reader(child.stderr.take(), sender, false);
+        let (mut stdout, mut stderr) = (None, None);
+        while stdout.is_none() || stderr.is_none() {
+            match receiver.recv_timeout(self.limit) {
+                Ok((true, text)) => stdout = Some(text),
+                Ok((false, text)) => stderr = Some(text),
+                Err(_) => {
+                    let _ = child.kill();
+                    let _ = child.wait();
+                    return Err(KubectlError::Slow {
+                        command: words,
+                        seconds: self.limit.as_secs(),
+                    });
+                }
+            }
+        }
+        let _ = (out.join(), err.join());
+        let status = child.wait().map_err(start)?;
+        if status.success() {
+            return Ok(stdout.unwrap_or_default());
+        }
+        Err(KubectlError::Failed {
+            command: words,
+            message: stderr.unwrap_or_default().trim().to_owned(),
+        })
+    }
+}
+
+fn reader<R: std::io::Read + Send + 'static>(
+    stream: Option<R>,
+    sender: mpsc::Sender<(bool, String)>,
+    is_out: bool,
+) -> thread::JoinHandle<()> {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        if let Some(mut stream) = stream {
+            let _ = stream.read_to_end(&mut bytes);
+        }
+        let _ = sender.send((is_out, String::from_utf8_lossy(&bytes).into_owned()));
+    })
+}
