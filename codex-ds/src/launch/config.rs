@@ -15,13 +15,15 @@ const SUFFIX: &str = ".config.toml";
 const DEFAULT: &str = "default";
 
 /// See the module.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub(super) struct Profile {
     /// The value of `developer_instructions`: a launch that sets it must keep it.
     pub(super) developer_instructions: Option<String>,
     /// The folders that `[projects]` marks trusted: an answer in Codex's own dialog, or 0.163.0 by
     /// itself.
     pub(super) trusted: Vec<PathBuf>,
+    /// The named profiles, in the order in which they are laid over the base file.
+    pub(super) over: Vec<DocumentMut>,
 }
 
 /// Reads the base file and the named profiles over it.
@@ -51,7 +53,7 @@ pub(super) fn read(home: &Path, names: &[String]) -> Result<Profile> {
         files.push(file);
     }
     let mut profile = Profile::default();
-    for file in files {
+    for (index, file) in files.into_iter().enumerate() {
         let text = fs_err::read_to_string(&file).context("cannot read the profile")?;
         let Ok(document) = text.parse::<DocumentMut>() else {
             continue;
@@ -67,6 +69,9 @@ pub(super) fn read(home: &Path, names: &[String]) -> Result<Profile> {
             if entry.get("trust_level").and_then(Item::as_str) == Some("trusted") {
                 profile.trusted.push(PathBuf::from(folder));
             }
+        }
+        if index > 0 {
+            profile.over.push(document);
         }
     }
     Ok(profile)
@@ -114,12 +119,12 @@ mod tests {
             .expect("a profile")
         };
         assert_eq!(of(&[]).developer_instructions.as_deref(), Some("base"));
-        assert_eq!(of(&["default"]), of(&[]));
+        assert_eq!(of(&["default"]).trusted, of(&[]).trusted);
         assert_eq!(
             of(&["native"]).developer_instructions.as_deref(),
             Some("native")
         );
-        assert_eq!(of(&["broken"]), of(&[]));
+        assert_eq!(of(&["broken"]).trusted, of(&[]).trusted);
     }
 
     #[test]

@@ -14,11 +14,12 @@ use toml_edit::DocumentMut;
 use crate::error::UserError;
 use crate::setup::{guard_entry, plan::CONFIG, profile, receipt};
 
-/// Checks the guard of the profile in `home`. Gives a warning where its trust was left to the user.
+/// Checks the guard of the profile in `home` with the `over` laid over it. Gives a warning where its
+/// trust was left to the user.
 ///
 /// # Errors
 /// When the profile should have a guard, and Codex would not run it.
-pub(super) fn check(home: &Path) -> Result<Option<String>> {
+pub(super) fn check(home: &Path, over: &[DocumentMut]) -> Result<Option<String>> {
     let receipt: Json = std::fs::read(home.join(receipt::NAME))
         .ok()
         .and_then(|bytes| serde_json::from_slice(&bytes).ok())
@@ -26,7 +27,7 @@ pub(super) fn check(home: &Path) -> Result<Option<String>> {
     if receipt["choices"]["no_guard"] == true {
         return Ok(None);
     }
-    let Some(fault) = fault(home, &receipt) else {
+    let Some(fault) = fault(home, over, &receipt) else {
         return Ok(None);
     };
     if receipt["choices"]["no_trust"] == true && fault.is_trust() {
@@ -41,6 +42,7 @@ pub(super) fn check(home: &Path) -> Result<Option<String>> {
 
 enum Fault {
     NoProgram,
+    OtherProgram,
     Entry(guard_entry::Fault),
 }
 
@@ -55,33 +57,49 @@ impl Fault {
                 "there is no program at {}",
                 home.join(profile::HOOK).display()
             ),
+            Self::OtherProgram => {
+                format!(
+                    "{} is not the program that set-up installed",
+                    home.join(profile::HOOK).display()
+                )
+            }
             Self::Entry(fault) => format!("{}: {fault}", home.join(CONFIG).display()),
         }
     }
 }
 
-fn fault(home: &Path, receipt: &Json) -> Option<Fault> {
-    if !is_program(&home.join(profile::HOOK)) {
+fn fault(home: &Path, over: &[DocumentMut], receipt: &Json) -> Option<Fault> {
+    let Some(length) = program_length(&home.join(profile::HOOK)) else {
         return Some(Fault::NoProgram);
+    };
+    // An empty file is an empty script to the shell, which ends well: Codex would take that for yes.
+    let recorded = receipt["files"][profile::HOOK]["length"].as_u64();
+    if length == 0 || recorded.is_some_and(|recorded| recorded != length) {
+        return Some(Fault::OtherProgram);
     }
     let text = std::fs::read_to_string(home.join(CONFIG)).unwrap_or_default();
     // One that is no TOML Codex itself refuses.
     let document: DocumentMut = text.parse().ok()?;
     let recorded = receipt["files"][CONFIG]["hook"]["trusted_hash"].as_str();
     let command = profile::hook_command(home);
-    guard_entry::fault(&document, &home.join(CONFIG), &command, recorded).map(Fault::Entry)
+    guard_entry::fault(&document, over, &home.join(CONFIG), &command, recorded).map(Fault::Entry)
+}
+
+/// The length of a program, bytes; `None` when it cannot be started.
+fn program_length(path: &Path) -> Option<u64> {
+    let metadata = std::fs::metadata(path).ok()?;
+    (metadata.is_file() && is_executable(&metadata)).then(|| metadata.len())
 }
 
 #[cfg(unix)]
-fn is_program(path: &Path) -> bool {
+fn is_executable(metadata: &std::fs::Metadata) -> bool {
     use std::os::unix::fs::PermissionsExt as _;
-    std::fs::metadata(path)
-        .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+    metadata.permissions().mode() & 0o111 != 0
 }
 
 #[cfg(not(unix))]
-fn is_program(path: &Path) -> bool {
-    path.is_file()
+fn is_executable(_: &std::fs::Metadata) -> bool {
+    true
 }
 
 #[cfg(test)]
@@ -105,7 +123,7 @@ mod tests {
     }
 
     fn refused(home: &Path) -> String {
-        let (text, code) = crate::error::render(&check(home).unwrap_err());
+        let (text, code) = crate::error::render(&check(home, &[]).unwrap_err());
         assert_eq!(code, crate::exit::NOT_READY);
         assert!(text.contains("codex-ds setup repairs it"), "{text}");
         text
@@ -120,7 +138,7 @@ mod tests {
     #[test]
     fn a_live_guard_passes() {
         let (_folder, home) = home();
-        assert_eq!(check(&home).unwrap(), None);
+        assert_eq!(check(&home, &[]).unwrap(), None);
     }
 
     #[test]
@@ -163,6 +181,32 @@ mod tests {
     }
 
     #[test]
+    fn another_program_in_its_place_is_refused() {
+        let (_folder, home) = home();
+        let hook = home.join(profile::HOOK);
+        fs_err::write(&hook, "").unwrap();
+        assert!(refused(&home).contains("not the program"));
+        fs_err::write(&hook, "#!/bin/true\n").unwrap();
+        let receipt = "{\"files\": {\"bin/codex-ds-hook\": {\"length\": 1}}}";
+        fs_err::write(home.join(receipt::NAME), receipt).unwrap();
+        assert!(refused(&home).contains("not the program"));
+    }
+
+    #[test]
+    fn a_profile_that_switches_it_off_is_refused() {
+        let (_folder, home) = home();
+        let key = guard_entry::trust_key(&home.join(CONFIG), 0, 0);
+        let profile: DocumentMut = format!(
+            "[hooks.state.{}]\nenabled = false\n",
+            toml_edit::Key::new(key)
+        )
+        .parse()
+        .unwrap();
+        let error = check(&home, &[profile]).unwrap_err().to_string();
+        assert!(error.contains("switched off"), "{error}");
+    }
+
+    #[test]
     fn what_the_user_chose_is_not_refused() {
         let (_folder, home) = home();
         edit(&home, |text| text.replace("trusted_hash", "other"));
@@ -172,7 +216,7 @@ mod tests {
                 format!("{{\"choices\": {{{choice}}}}}"),
             )
             .unwrap();
-            check(&home)
+            check(&home, &[])
         };
         assert_eq!(choose("\"no_guard\": true").unwrap(), None);
         assert!(

@@ -166,7 +166,7 @@ pub(crate) fn plan_with(inputs: &Inputs<'_>, overrides: &[OsString]) -> Result<L
 
     let mut warnings = weakened(&scan);
     if scan.has_session() {
-        warnings.extend(guard::check(inputs.home)?);
+        warnings.extend(guard::check(inputs.home, &profile.over)?);
     }
     let mut folders = Folders::default();
     let spelled = match scan.folders.last() {

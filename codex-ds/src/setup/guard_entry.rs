@@ -140,11 +140,12 @@ pub enum Fault {
     Asynchronous,
 }
 
-/// What would keep Codex from running the hook that `command` starts. `recorded` is the hash that
-/// Codex itself gave, if it was another than ours.
+/// What would keep Codex from running the hook that `command` starts. `over` are the profiles that
+/// are laid over the file, `recorded` is the hash that Codex itself gave, if it was another than ours.
 #[must_use]
 pub fn fault(
     document: &DocumentMut,
+    over: &[DocumentMut],
     config: &Path,
     command: &str,
     recorded: Option<&str>,
@@ -155,9 +156,18 @@ pub fn fault(
     if group["hooks"][handler]["async"] == json!(true) {
         return Some(Fault::Asynchronous);
     }
-    let Some(state) = state(document, &trust_key(config, index, handler)) else {
-        return Some(Fault::Untrusted);
-    };
+    let key = trust_key(config, index, handler);
+    let mut state = state(document, &key).unwrap_or_default();
+    for layer in over {
+        for field in ["enabled", "trusted_hash"] {
+            if let Some(value) = self::state(layer, &key)
+                .as_ref()
+                .and_then(|layer| layer.get(field))
+            {
+                state[field] = value.clone();
+            }
+        }
+    }
     if state["enabled"] == json!(false) {
         return Some(Fault::Disabled);
     }
@@ -499,7 +509,7 @@ mod tests {
             let (text, _) = placed(users, None);
             let document: DocumentMut = text.parse().expect(&text);
             assert_eq!(
-                fault(&document, Path::new(CONFIG), COMMAND, None),
+                fault(&document, &[], Path::new(CONFIG), COMMAND, None),
                 None,
                 "{text}"
             );

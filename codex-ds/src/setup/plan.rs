@@ -240,6 +240,7 @@ impl Current<'_> {
         let action = self.action(&after);
         let record = FileRecord {
             sha256: sha256(&after),
+            length: after.len(),
             backup_sha256: self.original(),
             ..FileRecord::default()
         };
@@ -291,6 +292,7 @@ impl Current<'_> {
         let after = block::put(&text, wanted);
         let record = FileRecord {
             sha256: sha256(after.as_bytes()),
+            length: after.len(),
             shared: after != wanted,
             backup_sha256: self.original(),
             block_sha256: Some(sha256(wanted.as_bytes())),
@@ -340,6 +342,7 @@ impl Current<'_> {
         let after = layout.apply(&merged.document.to_string());
         let record = FileRecord {
             sha256: sha256(after.as_bytes()),
+            length: after.len(),
             shared: base.is_some() && !untouched,
             backup_sha256: self.original(),
             keys: Some(merged.ours),

@@ -99,6 +99,9 @@ pub struct Choices {
 pub struct FileRecord {
     /// The digest of the file as we left it.
     pub sha256: String,
+    /// Its length, bytes: what a launch can afford to compare.
+    #[serde(default)]
+    pub length: usize,
     /// Whether something was in it that is not ours when we left it.
     #[serde(default)]
     pub shared: bool,

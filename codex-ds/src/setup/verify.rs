@@ -202,6 +202,7 @@ fn trust(home: &Path, plan: &mut Plan, hash: &str) -> Result<()> {
         hook.trusted_hash = Some(hash.to_owned());
         let text = document.to_string();
         record.sha256 = file::sha256(text.as_bytes());
+        record.length = text.len();
         file::write_atomic(&path, text.as_bytes(), Mode::Private)?;
         let receipt_text = plan.receipt.to_text();
         file::write_atomic(
