@@ -14,7 +14,7 @@
 //! | --- | --- |
 //! | `live` | recording: alone, or around a Codex that it runs |
 //! | `server`, `proxy`, `turn` | the listener; passing on; answering itself |
-//! | `recorder`, `writer`, `pieces`, `decode` | the copy on its way to the disk |
+//! | `recorder`, `writer`, `pieces`, `held`, `decode` | the copy on its way to the disk |
 //! | `store` | the format of a session |
 //! | `analysis`, `tokens` | what a request comes to |
 //! | `report`, `text` | what a user reads |
@@ -36,6 +36,7 @@ mod clock;
 mod decode;
 mod diff;
 mod export;
+mod held;
 mod live;
 mod pieces;
 mod profile;

@@ -11,6 +11,7 @@ use codex_ds_wire::{Redactor, Secret};
 use serde::Deserialize;
 
 use super::decode;
+use super::held::Held;
 use super::pieces::Pieces;
 use super::recorder::{Message, WriterOptions};
 use super::store::{self, End, Event, Header, Line, Outcome, Prefix, Request, Response, Tokens};
@@ -36,6 +37,7 @@ struct Open {
     request_written: bool,
     status: Option<u16>,
     pieces: Pieces,
+    held: Held,
     answer_bytes: u64,
     unwritten: u64,
     stream: bool,
@@ -78,7 +80,10 @@ impl Writer {
     }
 
     /// Writes the first line.
-    pub(super) fn begin(&mut self, header: Header) {
+    pub(super) fn begin(&mut self, mut header: Header) {
+        for arg in &mut header.codex_args {
+            *arg = self.mask(arg).into_owned();
+        }
         self.line(&Line::Session(header));
     }
 
@@ -107,6 +112,7 @@ impl Writer {
                         request_written: false,
                         status: None,
                         pieces: Pieces::default(),
+                        held: Held::default(),
                         answer_bytes: 0,
                         unwritten: 0,
                         stream: false,
@@ -322,17 +328,26 @@ impl Writer {
             let mut done = Vec::new();
             open.pieces.push(bytes, |piece| done.push(piece));
             for piece in done {
-                self.event(n, us, piece);
+                self.piece(n, us, piece, &mut open);
             }
         }
         self.open.insert(n, open);
     }
 
-    fn event(&mut self, n: u64, us: u64, piece: Vec<u8>) {
-        let piece = String::from_utf8(piece)
+    fn piece(&mut self, n: u64, us: u64, piece: Vec<u8>, open: &mut Open) {
+        let text = String::from_utf8(piece)
             .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-        let text = self.mask(&piece).into_owned();
-        self.line(&Line::Event(Event { n, us, text }));
+        let done = match self.options.redactor {
+            Some(_) => open.held.push(&self.redactor, us, text),
+            None => vec![(us, text)],
+        };
+        self.events(n, done);
+    }
+
+    fn events(&mut self, n: u64, events: Vec<(u64, String)>) {
+        for (us, text) in events {
+            self.line(&Line::Event(Event { n, us, text }));
+        }
     }
 
     fn end(&mut self, n: u64, us: u64, outcome: Outcome, lost: u64) {
@@ -341,8 +356,10 @@ impl Writer {
             return;
         };
         if let Some(rest) = open.pieces.finish() {
-            self.event(n, us, rest);
+            self.piece(n, us, rest, &mut open);
         }
+        let held = open.held.finish(&self.redactor);
+        self.events(n, held);
         if open.stream {
             if let Some(event) = open.events.finish() {
                 open.reply.event(&event.data);
