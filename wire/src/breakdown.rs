@@ -130,7 +130,7 @@ impl Breakdown {
                     section: Section::Opaque,
                     name: "not JSON".to_owned(),
                     pointer: String::new(),
-                    spans: Vec::from([0..body.len()]),
+                    spans: std::iter::once(0..body.len()).collect(),
                 }],
                 bytes: body.len(),
             },
