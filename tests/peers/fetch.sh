@@ -21,8 +21,11 @@ fetch_codex() {
     npm install --loglevel=error --no-progress --no-audit --no-fund --no-update-notifier \
         --prefix "$part" "@openai/codex@$1" ||
         fail "npm could not install @openai/codex@$1; its message stands above"
-    "$part/node_modules/.bin/codex" --version >/dev/null ||
+    # Without a home of its own it would make one in ~/.codex.
+    mkdir "$part/home"
+    CODEX_HOME=$part/home "$part/node_modules/.bin/codex" --version >/dev/null ||
         fail "codex $1 was installed but does not run on this machine"
+    rm -rf "$part/home"
     rm -rf "$place"
     mv "$part" "$place"
 }
