@@ -175,10 +175,26 @@ pub(crate) fn plan_with(inputs: &Inputs<'_>, overrides: &[OsString]) -> Result<L
     };
     let session = judge(&spelled, inputs);
     let trusted = session.working == Trust::Trusted;
-    let mut complete = session.add_to(&mut folders, &spelled);
-    for other in others(inputs, &scan, &profile) {
-        complete &= judge(&other, inputs).add_to(&mut folders, &other);
+    // What Codex looks up here comes first: it has to fit, whatever else does not.
+    let mut fits = session.pin(&mut folders, &spelled);
+    let here = std::iter::once(inputs.cwd.to_path_buf())
+        .chain(scan.folders.iter().map(|folder| inputs.cwd.join(folder)));
+    for other in here {
+        fits &= judge(&other, inputs).pin(&mut folders, &other);
     }
+    if !fits {
+        return Err(UserError::usage(format!(
+            "the path of {} is too long to pin, so a repository could weaken the profile",
+            spelled.display()
+        ))
+        .hint("start from a folder with a shorter path")
+        .into());
+    }
+    let mut complete = true;
+    for other in others(inputs, &scan, &profile) {
+        complete &= judge(&other, inputs).pin(&mut folders, &other);
+    }
+    complete &= session.pin_above(&mut folders, &spelled);
     if !complete {
         warnings.push(
             "too many folders to pin them all: do not resume a session of another repository"
@@ -236,20 +252,36 @@ struct Judged {
 }
 
 impl Judged {
-    /// Pins the folder, and every folder above it: a profile can name other markers of a project's
-    /// root than `.git`. `spelled` is its path as the user wrote it.
-    fn add_to(&self, folders: &mut Folders, spelled: &Path) -> bool {
+    /// Pins what Codex looks up for the folder: itself, its project's root, and every folder with a
+    /// `.codex` between them. `spelled` is its path as the user wrote it. Gives `false` when there is
+    /// no room for all of it.
+    fn pin(&self, folders: &mut Folders, spelled: &Path) -> bool {
         let mut room = true;
         for folder in &self.trusted {
             room &= folders.add(folder, Trust::Trusted);
         }
         room &= folders.add(&self.real, self.working);
+        room &= folders.add(spelled, self.working);
+        for start in [&self.real, spelled] {
+            if let Some(root) = project::folders(start).first() {
+                room &= folders.add(root, Trust::Untrusted);
+            }
+            for layer in project::layers(start) {
+                room &= folders.add(&layer, Trust::Untrusted);
+            }
+        }
+        room
+    }
+
+    /// Pins every folder above it as well: a profile can name other markers of a project's root than
+    /// `.git`.
+    fn pin_above(&self, folders: &mut Folders, spelled: &Path) -> bool {
+        let mut room = true;
         for folder in self.real.ancestors() {
             room &= folders.add(folder, Trust::Untrusted);
         }
         if spelled != self.real {
             // Codex takes the real path of each of these first.
-            room &= folders.add(spelled, self.working);
             for folder in spelled.ancestors() {
                 let real = folder.canonicalize();
                 room &= folders.add(folder, Trust::Untrusted);
@@ -294,12 +326,15 @@ fn judge(folder: &Path, inputs: &Inputs<'_>) -> Judged {
     judged
 }
 
-/// Folders that the session may be in after all, can get into later, or that something else marked
-/// trusted.
+/// Folders that the session can get into later, or that something else marked trusted.
 fn others(inputs: &Inputs<'_>, scan: &Scan, profile: &Profile) -> Vec<PathBuf> {
-    let mut others = vec![inputs.cwd.to_path_buf()];
-    others.extend(scan.folders.iter().map(|folder| inputs.cwd.join(folder)));
-    others.extend_from_slice(&profile.trusted);
+    // Those above the session's folder first: they are looked up for it.
+    let (mut others, elsewhere): (Vec<PathBuf>, Vec<PathBuf>) = profile
+        .trusted
+        .iter()
+        .cloned()
+        .partition(|folder| inputs.cwd.starts_with(folder));
+    others.extend(elsewhere);
     if scan.may_go_elsewhere() {
         others.extend(sessions::folders(inputs.home));
     }

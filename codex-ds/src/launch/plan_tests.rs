@@ -144,6 +144,24 @@ fn every_folder_above_is_pinned_also_above_the_root() {
 }
 
 #[test]
+fn however_deep_the_folder_what_codex_looks_up_is_pinned() {
+    let world = World::new();
+    let deep = format!("r/{}", "dddddddddd/".repeat(200));
+    let deep = deep.trim_end_matches('/');
+    world.write(&format!("{deep}/file"), "");
+    let marked = format!(
+        "[projects.{:?}]\ntrust_level = \"trusted\"\n",
+        world.at("r")
+    );
+    world.write("home/config.toml", &marked);
+    let pinned = world.pinned(&world.launch(deep, "exec hi"));
+    for folder in [deep, "r"] {
+        let pin = (folder.to_owned(), NO.to_owned());
+        assert!(pinned.contains(&pin), "{folder}");
+    }
+}
+
+#[test]
 fn the_folder_of_cd_is_pinned_as_well() {
     let world = World::new();
     for line in [
