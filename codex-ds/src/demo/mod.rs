@@ -152,7 +152,13 @@ async fn fetch_codex(folder: &Path) -> Result<()> {
     let _progress = ui::progress(&format!("npm install {package}"));
     let output = process::run(
         Command::new(npm)
-            .args(["install", "--no-audit", "--no-fund", "--silent", "--prefix"])
+            .args([
+                "install",
+                "--no-audit",
+                "--no-fund",
+                "--loglevel=error",
+                "--prefix",
+            ])
             .arg(partial.path())
             .arg(&package),
         Duration::from_secs(600),

@@ -159,9 +159,12 @@ async fn mcp_call(stage: &Stage) -> Result<Outcome> {
     Ok(Outcome {
         held: answer.contains(page::CONTENT),
         lines: vec![format!(
-            "mcp-server-fetch read {}: {}",
-            stage.page.url(),
-            shorten(&answer)
+            "the model read: {}",
+            shorten(
+                answer
+                    .split_once("Output:")
+                    .map_or(answer.as_str(), |(_, output)| output)
+            )
         )],
     })
 }
@@ -176,11 +179,15 @@ fn last_answer(stage: &Stage) -> Option<String> {
         .rev()
         .find(|item| item["type"] == "function_call_output")?
         .get("output")?;
-    Some(
-        output
-            .as_str()
-            .map_or_else(|| output.to_string(), str::to_owned),
-    )
+    // A shell's output is a text, an MCP server's a list of them.
+    let parts = output.as_array().map(|parts| {
+        parts
+            .iter()
+            .filter_map(|part| part["text"].as_str())
+            .collect::<Vec<_>>()
+            .join("\n")
+    });
+    parts.or_else(|| output.as_str().map(str::to_owned))
 }
 
 fn shorten(text: &str) -> String {
