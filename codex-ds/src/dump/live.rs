@@ -18,7 +18,7 @@ use super::report::{self, Counts};
 use super::server::{self, Answers, Desk};
 use super::store::{End, Header, SCHEMA_VERSION, Session, is_model_request};
 use super::tokens::Counter;
-use super::{Args, export, text};
+use super::{Args, export, text, web};
 use crate::error::UserError;
 use crate::launch;
 use crate::setup::endpoint;
@@ -36,12 +36,8 @@ pub(super) fn run(args: &Args) -> Result<u8> {
     let home = home::wanted(args.place.home.home.as_deref())?;
     let home = home.canonicalize().unwrap_or(home);
     let profile = profile::read(&home)?;
-    let launch = match args.codex.is_empty() {
-        true => None,
-        false => Some(&args.codex),
-    };
     let upstream = upstream(args, &profile)?;
-    if args.follow && launch.is_some_and(|codex| is_terminal_interface(codex)) {
+    if args.follow && !args.codex.is_empty() && is_terminal_interface(&args.codex) {
         return Err(
             UserError::usage("--follow would write into Codex's own screen")
                 .hint("in another terminal: codex-ds dump show --follow")
@@ -101,7 +97,7 @@ async fn live(
     let follow = args.follow || args.codex.is_empty();
     let options = WriterOptions {
         redactor: (!args.unsafe_raw).then(|| profile.keys.clone()),
-        on_end: follow.then(|| Box::new(follow_line) as Box<dyn FnMut(&End) + Send>),
+        on_end: follow.then(|| Box::new(follow_line) as recorder::OnEnd),
         on_failure: Box::new(|error| {
             ui::warn(&format!(
                 "the record has a hole: the disk refuses it: {error}"
@@ -119,6 +115,12 @@ async fn live(
     });
     proxy::read_counters(&desk, 0).await;
     let serving = tokio::spawn(server::serve(listener, Arc::clone(&desk)));
+    let mut page = None;
+    if args.web || args.open {
+        let served = web::Page::serve(&args.place.folder()?).await?;
+        served.announce(args.open);
+        page = Some(served);
+    }
 
     let code = if args.codex.is_empty() {
         announce(&desk, address, &path);
@@ -151,6 +153,10 @@ async fn live(
         ui::out(&report::session(&session, &counts));
     }
     let held = budget(args, &session);
+    if page.is_some() && !args.codex.is_empty() {
+        ui::err("the page is there until Ctrl-C\n");
+        stopped().await?;
+    }
     Ok(if held { code } else { exit::FAILURE })
 }
 
@@ -179,7 +185,7 @@ async fn linger(desk: &Arc<Desk>) {
 }
 
 /// Waits for Ctrl-C, or for being told to end.
-async fn stopped() -> Result<()> {
+pub(super) async fn stopped() -> Result<()> {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};

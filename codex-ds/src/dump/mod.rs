@@ -19,6 +19,7 @@
 //! | `analysis`, `tokens` | what a request comes to |
 //! | `report`, `text` | what a user reads |
 //! | `view`, `diff`, `replay`, `export` | commands on what was recorded |
+//! | `web` | the page: served, and as a file |
 //! | `profile` | what recording has to know of the profile |
 
 use std::ffi::OsString;
@@ -50,6 +51,7 @@ mod text;
 mod tokens;
 mod turn;
 mod view;
+mod web;
 mod writer;
 
 /// See what Codex sends, what it costs, and when the prefix cache breaks
@@ -59,6 +61,10 @@ mod writer;
 /// through itself to the profile's endpoint (with --record, answers itself), and reports at the
 /// end. What was recorded lies in `dumps/` in the profile, readable by you alone, with secrets
 /// masked.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
 #[derive(Debug, clap::Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -111,6 +117,12 @@ pub struct Args {
     /// Print a line for each request as it ends
     #[arg(long)]
     pub follow: bool,
+    /// Serve a page of what is recorded, on this machine alone, until Ctrl-C
+    #[arg(long)]
+    pub web: bool,
+    /// Open that page in the browser
+    #[arg(long)]
+    pub open: bool,
     /// Write secrets down as they are
     #[arg(long)]
     pub unsafe_raw: bool,

@@ -172,8 +172,8 @@ pub(super) async fn forward(
     let exchange = Arc::new(Mutex::new(exchange));
     let (parts, body) = request.into_parts();
     let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
-    let has_body = parts.headers.contains_key(header::CONTENT_LENGTH)
-        || parts.headers.contains_key(header::TRANSFER_ENCODING);
+    let length = content_length(&parts.headers);
+    let has_body = length > Some(0) || parts.headers.contains_key(header::TRANSFER_ENCODING);
     let mut headers = passing(&parts.headers);
     headers.remove(header::HOST);
     // So that what comes back can be read along.
@@ -190,6 +190,7 @@ pub(super) async fn forward(
     if has_body {
         let copied = copied(
             body.into_data_stream(),
+            length,
             Arc::clone(&exchange),
             Arc::clone(&broken),
         );
@@ -207,13 +208,13 @@ pub(super) async fn forward(
     let status = answer.status();
     let headers = passing(answer.headers());
     note(&exchange, |exchange| {
-        exchange.response(status.as_u16(), &headers)
+        exchange.response(status.as_u16(), &headers);
     });
     let counted = is_model_request(parts.method.as_str(), path);
     let mut rest = Rest {
         exchange,
         desk: counted.then(|| (Arc::clone(desk), n)),
-        left: length(&parts.method, &answer),
+        left: answer_length(&parts.method, &answer),
     };
     rest.sent(0);
     let mut response = Response::new(Body::from_stream(passed(answer.bytes_stream(), rest)));
@@ -223,7 +224,7 @@ pub(super) async fn forward(
 }
 
 /// How long the answer's body is, where its head says so.
-fn length(method: &Method, answer: &reqwest::Response) -> Option<u64> {
+fn answer_length(method: &Method, answer: &reqwest::Response) -> Option<u64> {
     let bodiless = matches!(
         answer.status(),
         StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED
@@ -231,8 +232,16 @@ fn length(method: &Method, answer: &reqwest::Response) -> Option<u64> {
     if *method == Method::HEAD || bodiless {
         return Some(0);
     }
-    let length = answer.headers().get(header::CONTENT_LENGTH)?;
-    length.to_str().ok()?.parse().ok()
+    content_length(answer.headers())
+}
+
+fn content_length(headers: &HeaderMap) -> Option<u64> {
+    headers
+        .get(header::CONTENT_LENGTH)?
+        .to_str()
+        .ok()?
+        .parse()
+        .ok()
 }
 
 /// The headers that go on: all but those of the connection, and those that it names as such.
@@ -254,25 +263,34 @@ fn passing(headers: &HeaderMap) -> HeaderMap {
 /// The client's body on its way, copied; what breaks it is left in `broken`.
 fn copied(
     body: BodyDataStream,
+    length: Option<u64>,
     exchange: Shared,
     broken: Arc<Mutex<Option<String>>>,
 ) -> impl Stream<Item = std::io::Result<Bytes>> + Send + 'static {
-    stream::unfold(Some((body, exchange, broken)), async |state| {
-        let (mut body, exchange, broken) = state?;
-        let why = match tokio::time::timeout(PAUSE, body.next()).await {
-            Ok(Some(Ok(bytes))) => {
-                note(&exchange, |exchange| exchange.request_chunk(&bytes));
-                return Some((Ok(bytes), Some((body, exchange, broken))));
-            }
-            Ok(None) => {
-                note(&exchange, Exchange::request_end);
-                return None;
-            }
-            Ok(Some(Err(error))) => causes(&error),
-            Err(_) => format!("no more of the body came within {} s", PAUSE.as_secs()),
-        };
-        *broken.lock().unwrap_or_else(PoisonError::into_inner) = Some(why.clone());
-        Some((Err(std::io::Error::other(why)), None))
+    stream::unfold(Some((body, length)), move |state| {
+        let (exchange, broken) = (Arc::clone(&exchange), Arc::clone(&broken));
+        async move {
+            let (mut body, mut left) = state?;
+            let why = match tokio::time::timeout(PAUSE, body.next()).await {
+                Ok(Some(Ok(bytes))) => {
+                    note(&exchange, |exchange| exchange.request_chunk(&bytes));
+                    left = left.map(|left| left.saturating_sub(bytes.len() as u64));
+                    // Nobody asks for more behind a known length.
+                    if left == Some(0) {
+                        note(&exchange, Exchange::request_end);
+                    }
+                    return Some((Ok(bytes), Some((body, left))));
+                }
+                Ok(None) => {
+                    note(&exchange, Exchange::request_end);
+                    return None;
+                }
+                Ok(Some(Err(error))) => causes(&error),
+                Err(_) => format!("no more of the body came within {} s", PAUSE.as_secs()),
+            };
+            *broken.lock().unwrap_or_else(PoisonError::into_inner) = Some(why.clone());
+            Some((Err(std::io::Error::other(why)), None))
+        }
     })
 }
 
@@ -322,7 +340,7 @@ fn passed(
             Some(Err(error)) => {
                 let why = causes(&error);
                 note(&rest.exchange, |exchange| {
-                    exchange.end(Outcome::UpstreamCut(why))
+                    exchange.end(Outcome::UpstreamCut(why));
                 });
                 Some((Err(error), None))
             }
@@ -350,22 +368,21 @@ fn failed(
     broken: Option<String>,
     error: &reqwest::Error,
 ) -> Response<Body> {
-    let (status, kind, message, outcome) = match broken {
-        Some(why) => (
+    let (status, kind, message, outcome) = if let Some(why) = broken {
+        (
             StatusCode::BAD_REQUEST,
             "broken_request",
             format!("codex-ds dump: the request broke off: {why}"),
             Outcome::ClientBroken(why),
-        ),
-        None => {
-            let why = causes(error);
-            (
-                StatusCode::BAD_GATEWAY,
-                "upstream_unreachable",
-                format!("codex-ds dump: no answer from {}: {why}", upstream.root),
-                Outcome::Unreachable(why),
-            )
-        }
+        )
+    } else {
+        let why = causes(error);
+        (
+            StatusCode::BAD_GATEWAY,
+            "upstream_unreachable",
+            format!("codex-ds dump: no answer from {}: {why}", upstream.root),
+            Outcome::Unreachable(why),
+        )
     };
     let body = json!({"error": {"message": message, "type": kind, "code": status.as_u16()}});
     let mut response = Response::new(Body::from(body.to_string()));

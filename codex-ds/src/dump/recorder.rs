@@ -41,6 +41,7 @@ pub(super) enum Message {
     },
     RequestEnd {
         n: u64,
+        lost: u64,
     },
     Response {
         n: u64,
@@ -223,12 +224,15 @@ impl Drop for Recorder {
 /// See [`Recorder::hold`].
 pub(super) struct Hold(#[expect(dead_code, reason = "counted, not read")] Arc<Shared>);
 
+/// Is told of each request's end.
+pub type OnEnd = Box<dyn FnMut(&End) + Send>;
+
 /// How a session is written.
 pub struct WriterOptions {
     /// Masks secrets; nothing writes everything as it came.
     pub redactor: Option<Vec<codex_ds_wire::Secret>>,
     /// Told of each request's end, on the writing thread.
-    pub on_end: Option<Box<dyn FnMut(&End) + Send>>,
+    pub on_end: Option<OnEnd>,
     /// Told once when the disk refuses a line.
     pub on_failure: Box<dyn FnMut(&std::io::Error) + Send>,
 }
@@ -287,7 +291,11 @@ impl Exchange {
 
     /// The request's body is complete, or breaks off here.
     pub fn request_end(&mut self) {
-        self.note(Message::RequestEnd { n: self.n });
+        let message = Message::RequestEnd {
+            n: self.n,
+            lost: self.lost,
+        };
+        self.note(message);
     }
 
     /// The head of the answer.

@@ -78,13 +78,10 @@ pub async fn serve(listener: TcpListener, desk: Arc<Desk>) {
     loop {
         // Those that have ended are taken away as new ones come.
         while connections.try_join_next().is_some() {}
-        let stream = match listener.accept().await {
-            Ok((stream, _)) => stream,
-            Err(_) => {
-                // Out of file descriptors, or the client is gone already: the next one may do.
-                tokio::time::sleep(Duration::from_millis(20)).await;
-                continue;
-            }
+        let Ok((stream, _)) = listener.accept().await else {
+            // Out of file descriptors, or the client is gone already: the next one may do.
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            continue;
         };
         // Each event is a small write that must not wait for the one before to be confirmed.
         let _ = stream.set_nodelay(true);

@@ -140,7 +140,7 @@ fn chunk(text: &str) -> Vec<u8> {
 
 #[tokio::test]
 async fn both_bodies_pass_byte_for_byte_and_the_connections_headers_do_not() {
-    let (told, heard) = oneshot::channel();
+    let (told, arrived) = oneshot::channel();
     let (url, server) = fake(async move |mut stream: TcpStream, head, mut body: Vec<u8>| {
         while body.len() < 9 {
             stream.read_buf(&mut body).await.unwrap();
@@ -161,7 +161,7 @@ async fn both_bodies_pass_byte_for_byte_and_the_connections_headers_do_not() {
     stream.write_all(&sent).await.unwrap();
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).await.unwrap();
-    let (head, received) = heard.await.unwrap();
+    let (head, received) = arrived.await.unwrap();
     server.await.unwrap();
     assert!(
         head.starts_with("POST /v1/anything?a=%20b HTTP/1.1\r\n"),

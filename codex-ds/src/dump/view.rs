@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Result;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::report;
 use super::store::{self, Line, Prefix, Session, Summary};
 use super::text::{Align, count, one_line, table};
-use super::{Args, Place, clock, export};
+use super::{Args, Place, clock, export, web};
 use crate::error::UserError;
 use crate::{exit, ui};
 
@@ -28,6 +28,10 @@ pub struct LsArgs {
 }
 
 /// Show a session, or one of its requests
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
 #[derive(Debug, clap::Args)]
 pub struct ShowArgs {
     /// The request [default: all, a line each, and the largest taken apart]
@@ -44,6 +48,15 @@ pub struct ShowArgs {
     /// Print a line for each request as it ends, until Ctrl-C
     #[arg(long, conflicts_with_all = ["n", "json"])]
     pub follow: bool,
+    /// Serve the page of all sessions, on this machine alone, until Ctrl-C
+    #[arg(long, conflicts_with_all = ["n", "json", "follow"])]
+    pub web: bool,
+    /// Open that page in the browser
+    #[arg(long, conflicts_with_all = ["n", "json", "follow"])]
+    pub open: bool,
+    /// Write the page of this session to a file of its own, data and all
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["n", "json", "follow", "web", "open"])]
+    pub export: Option<PathBuf>,
     /// Print as JSON
     #[arg(long)]
     pub json: bool,
@@ -120,7 +133,7 @@ fn row(summary: &Summary) -> Vec<String> {
     ]
 }
 
-fn summary_json(summary: &Summary) -> Value {
+pub(super) fn summary_json(summary: &Summary) -> Value {
     json!({
         "session": summary.name(),
         "file": summary.path,
@@ -137,11 +150,20 @@ fn summary_json(summary: &Summary) -> Value {
 
 /// Shows.
 pub(super) fn show(args: &ShowArgs) -> Result<u8> {
-    let path = store::find(&args.place.folder()?, args.session.as_deref())?;
+    let folder = args.place.folder()?;
+    if args.web || args.open {
+        return web::show(&folder, args.open);
+    }
+    let path = store::find(&folder, args.session.as_deref())?;
     if args.follow {
         return follow(&path);
     }
     let session = Session::read(&path)?;
+    if let Some(file) = &args.export {
+        web::export(&session, file)?;
+        ui::out(&format!("{}\n", file.display()));
+        return Ok(exit::OK);
+    }
     let Some(n) = args.n else {
         if args.json {
             ui::json(&report::session_json(&session, &BTreeMap::new()));

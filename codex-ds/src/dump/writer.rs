@@ -34,6 +34,7 @@ struct Open {
     decoded_bytes: u64,
     model: Option<String>,
     prefix: Option<Prefix>,
+    request_ended: bool,
     request_written: bool,
     status: Option<u16>,
     pieces: Pieces,
@@ -109,6 +110,7 @@ impl Writer {
                         decoded_bytes: 0,
                         model: None,
                         prefix: None,
+                        request_ended: false,
                         request_written: false,
                         status: None,
                         pieces: Pieces::default(),
@@ -130,13 +132,18 @@ impl Writer {
                     open.body.extend_from_slice(&bytes[..bytes.len().min(room)]);
                 }
             }
-            Message::RequestEnd { n } => self.request(n, 0),
+            Message::RequestEnd { n, lost } => {
+                if let Some(open) = self.open.get_mut(&n) {
+                    open.request_ended = true;
+                }
+                self.request(n, lost);
+            }
             Message::Response {
                 n,
                 us,
                 status,
                 headers,
-            } => self.response(n, us, status, headers),
+            } => self.response(n, us, status, &headers),
             Message::Chunk { n, us, bytes } => self.chunk(n, us, &bytes),
             Message::End {
                 n,
@@ -213,6 +220,9 @@ impl Writer {
                 open.request_bytes
             )
         });
+        if !open.request_ended {
+            note = Some("the body broke off, or was answered before its end".to_owned());
+        }
         if lost > 0 {
             note = Some("the disk was too slow to keep the body".to_owned());
         }
@@ -290,15 +300,15 @@ impl Writer {
         prefix
     }
 
-    fn response(&mut self, n: u64, us: u64, status: u16, headers: Vec<(String, String)>) {
+    fn response(&mut self, n: u64, us: u64, status: u16, headers: &[(String, String)]) {
         // A server may answer before it has read the whole request; the record has them in order.
         self.request(n, 0);
-        let masked = self.mask_headers(headers.clone());
+        let masked = self.mask_headers(headers.to_vec());
         let Some(open) = self.open.get_mut(&n) else {
             return;
         };
         open.status = Some(status);
-        open.stream = store::header(&headers, "content-type")
+        open.stream = store::header(headers, "content-type")
             .is_some_and(|kind| kind.starts_with("text/event-stream"));
         self.line(&Line::Response(Response {
             n,
