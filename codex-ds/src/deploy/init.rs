@@ -115,22 +115,7 @@ fn recipe(name: &str) -> Result<Recipe> {
 }
 
 fn answers(args: &Args) -> Result<Answers> {
-    let shape = match args.shape {
-        Some(ShapeArg::Lws) => Shape::Lws,
-        Some(ShapeArg::Deployments) => Shape::Deployments,
-        None if ui::can_ask() => match ui::ask(
-            "Two Deployments (any cluster), or a LeaderWorkerSet (its controller is installed)? [deployments/lws, default deployments] ",
-        )?
-        .as_deref()
-        {
-            Some("lws") => Shape::Lws,
-            Some("deployments") | None => Shape::Deployments,
-            Some(other) => {
-                return Err(UserError::usage(format!("{other} is neither deployments nor lws")).into());
-            }
-        },
-        None => Shape::Deployments,
-    };
+    let shape = shape(args.shape)?;
     let example = Answers::example(shape);
     let ask = |given: &Option<String>, question: &str, default: &str| -> Result<String> {
         if let Some(given) = given {
@@ -169,4 +154,27 @@ fn answers(args: &Args) -> Result<Answers> {
         router_node: args.router_node.clone(),
         shape,
     })
+}
+
+fn shape(given: Option<ShapeArg>) -> Result<Shape> {
+    if let Some(given) = given {
+        return Ok(match given {
+            ShapeArg::Deployments => Shape::Deployments,
+            ShapeArg::Lws => Shape::Lws,
+        });
+    }
+    if !ui::can_ask() {
+        return Ok(Shape::Deployments);
+    }
+    let answer = ui::ask(
+        "Two Deployments (any cluster), or a LeaderWorkerSet (its controller is installed)? \
+         [deployments/lws, default deployments] ",
+    )?;
+    match answer.as_deref() {
+        Some("lws") => Ok(Shape::Lws),
+        Some("deployments") | None => Ok(Shape::Deployments),
+        Some(other) => {
+            Err(UserError::usage(format!("{other} is neither deployments nor lws")).into())
+        }
+    }
 }

@@ -9,10 +9,14 @@ use codex_ds_deploy::site::{Site, SiteError};
 
 use crate::error::UserError;
 
+mod apply;
 mod check;
+mod cluster;
 mod fit;
 mod init;
+mod recover;
 mod render;
+mod status;
 
 /// The serving stack: described in one file, checked before, healed after
 #[derive(Debug, clap::Args)]
@@ -21,7 +25,10 @@ Examples:
   codex-ds deploy init
   codex-ds deploy check
   codex-ds deploy fit
-  codex-ds deploy render -o manifests")]
+  codex-ds deploy render -o manifests
+  codex-ds deploy apply --wait
+  codex-ds deploy status
+  codex-ds deploy recover")]
 pub struct Args {
     #[command(subcommand)]
     command: Command,
@@ -37,6 +44,14 @@ enum Command {
     Render(render::Args),
     /// Find what is wrong with a site, or with anyone's manifests
     Check(check::Args),
+    /// Show what apply would change in the cluster
+    Diff(apply::DiffArgs),
+    /// Bring the cluster to what the site says
+    Apply(apply::ApplyArgs),
+    /// Show the stack on one screen, and what is wrong with it
+    Status(status::Args),
+    /// Heal what a restart in the right order can heal
+    Recover(recover::Args),
 }
 
 /// The option that every command about a site has.
@@ -63,6 +78,10 @@ pub fn run(args: &Args) -> Result<u8> {
         Command::Fit(args) => fit::run(args),
         Command::Render(args) => render::run(args),
         Command::Check(args) => check::run(args),
+        Command::Diff(args) => apply::diff(args),
+        Command::Apply(args) => apply::apply(args),
+        Command::Status(args) => status::run(args),
+        Command::Recover(args) => recover::run(args),
     }
 }
 

@@ -284,6 +284,15 @@ pub(super) fn read_memory(text: &str) -> Option<Memory> {
     })
 }
 
+/// What kubectl and the API server say when an answer does not come in time.
+const SILENCE: &[&str] = &[
+    "(Timeout)",
+    "context deadline exceeded",
+    "Client.Timeout exceeded",
+    "request canceled",
+    "timed out",
+];
+
 /// The engine's own counts around one token, through the API server's proxy: what reaches the
 /// cluster reaches the engine.
 fn engine(kubectl: &dyn Kubectl, site: &Site, canary: bool) -> (Option<Metrics>, Canary) {
@@ -322,17 +331,12 @@ fn engine(kubectl: &dyn Kubectl, site: &Site, canary: bool) -> (Option<Metrics>,
         Ok(answer) if answer.contains("\"choices\"") => Canary::Came,
         Ok(answer) => Canary::Failed(answer.chars().take(200).collect()),
         Err(KubectlError::Slow { .. }) => Canary::Silent,
-        Err(error) => {
-            let said = error.to_string();
-            if ["timeout", "Timeout", "deadline exceeded"]
-                .iter()
-                .any(|word| said.contains(word))
-            {
-                Canary::Silent
-            } else {
-                Canary::Failed(said)
-            }
+        Err(KubectlError::Failed { message, .. })
+            if SILENCE.iter().any(|words| message.contains(words)) =>
+        {
+            Canary::Silent
         }
+        Err(error) => Canary::Failed(error.to_string()),
     };
     let mut metrics = before;
     if let (Some(metrics), Some(after)) = (&mut metrics, read()) {
@@ -351,7 +355,8 @@ pub(super) fn read_metrics(text: &str) -> Metrics {
                 let bare = name.split('{').next()?;
                 names.contains(&bare).then(|| value.parse::<f64>().ok())?
             })
-            .sum()
+            // Not `sum`: of nothing that is -0.
+            .fold(0.0, |total, value| total + value)
     };
     let generated = sum(&["vllm:generation_tokens_total"]);
     Metrics {

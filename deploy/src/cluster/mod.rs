@@ -9,6 +9,7 @@
 
 use serde::Serialize;
 
+pub mod apply;
 pub mod collect;
 pub mod diagnose;
 pub mod phase;

@@ -280,6 +280,9 @@ fn each_failure_is_known_by_its_sign() {
         ("canary-failed", |s| {
             s.engine.canary = r#"{"error":{"message":"The model does not exist"}}"#;
         }),
+        ("canary-failed", |s| {
+            s.refuses.push(("create --raw", "error: EOF"));
+        }),
         ("node-missing", |s| {
             s.nodes.pop();
         }),

@@ -45,6 +45,12 @@ fn deployment(site: &Site, rank: Rank) -> Manifest {
             "/spec/template/spec/volumes/0",
         ],
     );
+    if rank == Rank::Head {
+        comments.push((
+            "/spec",
+            "No replicas: the default is 1, and a recovery stops the head by setting 0.".to_owned(),
+        ));
+    }
     comments.push((
         "/spec/strategy",
         "A new pod can only have the GPU after the old one is gone.".to_owned(),
@@ -64,7 +70,6 @@ fn deployment(site: &Site, rank: Rank) -> Manifest {
             "kind": "Deployment",
             "metadata": value(&metadata(site, format!("{}-{role}", site.name), role)),
             "spec": {
-                "replicas": 1,
                 "progressDeadlineSeconds": deadline,
                 "strategy": { "type": "Recreate" },
                 "selector": { "matchLabels": selector(site, role) },

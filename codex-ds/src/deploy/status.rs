@@ -1,0 +1,203 @@
+//! `codex-ds deploy status`.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use anyhow::Result;
+use codex_ds_deploy::cluster::diagnose::{Diagnosis, diagnose};
+use codex_ds_deploy::cluster::{Canary, Facts, PodFacts, Role, phase};
+use codex_ds_deploy::site::Site;
+use serde_json::json;
+
+use super::SiteArg;
+use super::cluster::{self, ClusterArg};
+use crate::{exit, ui};
+
+/// Show the stack on one screen, and what is wrong with it
+///
+/// Sends one token through the API: /health alone lies. Changes nothing.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  codex-ds deploy status
+  codex-ds deploy status --watch
+  codex-ds deploy status --json
+
+Exit codes: 0 it serves; 1 it does not, or a failure was recognised; 2 wrong usage, or a fault in
+the site; 3 there is no kubectl")]
+pub(super) struct Args {
+    #[command(flatten)]
+    site: SiteArg,
+    #[command(flatten)]
+    cluster: ClusterArg,
+    /// Do not send a token
+    #[arg(long)]
+    no_canary: bool,
+    /// Show it again every five seconds, until it is interrupted
+    #[arg(long, conflicts_with = "json")]
+    watch: bool,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Args) -> Result<u8> {
+    let site = args.site.load()?;
+    let kubectl = args.cluster.program(&site);
+    loop {
+        let facts = cluster::facts(&kubectl, &site, !args.no_canary)?;
+        let diagnoses = diagnose(&site, &facts);
+        if args.json {
+            ui::json(&json!({
+                "schema_version": 1,
+                "phase": phase(&facts),
+                "facts": facts,
+                "diagnoses": diagnoses,
+            }));
+        } else {
+            ui::out(&text(&site, &facts, &diagnoses));
+        }
+        if !args.watch {
+            return Ok(
+                if serves(&facts, !args.no_canary) && !has_error(&diagnoses) {
+                    exit::OK
+                } else {
+                    exit::FAILURE
+                },
+            );
+        }
+        std::thread::sleep(Duration::from_secs(5));
+        ui::out("\n");
+    }
+}
+
+fn serves(facts: &Facts, canary: bool) -> bool {
+    facts.pod(Role::Head).is_some_and(|head| head.ready)
+        && (!canary || facts.canary == Canary::Came)
+}
+
+fn has_error(diagnoses: &[Diagnosis]) -> bool {
+    diagnoses
+        .iter()
+        .any(|diagnosis| diagnosis.severity == "error")
+}
+
+/// What the engine is doing; `None` where there is no head or its log does not tell.
+pub(super) fn phase(facts: &Facts) -> Option<&'static str> {
+    let head = facts.pod(Role::Head)?;
+    match head.waiting.as_str() {
+        "ContainerCreating" | "PodInitializing" => Some("pulling the image or mounting volumes"),
+        _ => phase::of_log(&facts.head_log),
+    }
+}
+
+fn text(site: &Site, facts: &Facts, diagnoses: &[Diagnosis]) -> String {
+    let mut text = format!(
+        "{} in {}, {}\n\n",
+        site.name,
+        site.namespace,
+        site.shape.word()
+    );
+    for (index, node) in site.nodes().into_iter().enumerate() {
+        let known = facts
+            .nodes
+            .iter()
+            .find(|known| known.name == node.host.as_str());
+        let state = match known {
+            None if facts.nodes.is_empty() => "not asked".to_owned(),
+            None => "not in the cluster".to_owned(),
+            Some(known) => format!(
+                "{}, {} GPU, kernel {}{}",
+                if known.ready { "ready" } else { "NOT READY" },
+                known.gpus,
+                known.kernel,
+                if known.driver.is_empty() {
+                    String::new()
+                } else {
+                    format!(", driver {}", known.driver)
+                },
+            ),
+        };
+        let _ = writeln!(text, "node    {:<24} {state}", node.host.as_str());
+        if let Some(memory) = facts.memory[index] {
+            let _ = writeln!(
+                text,
+                "        {:<24} {:.1} of {:.1} GiB left, swap {:.1} GiB, pressure {} %",
+                "", memory.available_gib, memory.total_gib, memory.swap_used_gib, memory.full_avg10
+            );
+        }
+    }
+    for role in [Role::Head, Role::Worker, Role::Router] {
+        match facts.pod(role) {
+            Some(pod) => text += &pod_line(role, pod),
+            None if role == Role::Router && site.router.is_none() => {}
+            None => {
+                let _ = writeln!(text, "{:<7} no pod", name(role));
+            }
+        }
+    }
+    let _ = writeln!(
+        text,
+        "\nengine  {}",
+        phase(facts).unwrap_or("not known from its log")
+    );
+    if let Some(metrics) = &facts.metrics {
+        let _ = writeln!(
+            text,
+            "        {} running, {} waiting, KV {:.0} % in use",
+            metrics.running,
+            metrics.waiting,
+            metrics.kv_usage * 100.0
+        );
+    }
+    let _ = writeln!(
+        text,
+        "canary  {}",
+        match &facts.canary {
+            Canary::Untried => "not sent".to_owned(),
+            Canary::Came => "a token came".to_owned(),
+            Canary::Silent => "NO TOKEN within 90 s".to_owned(),
+            Canary::Failed(said) => format!("REFUSED: {said}"),
+        }
+    );
+    if diagnoses.is_empty() {
+        text += "\nno known failure\n";
+    }
+    for diagnosis in diagnoses {
+        let _ = writeln!(
+            text,
+            "\n{} [{}] {}",
+            diagnosis.severity, diagnosis.code, diagnosis.says
+        );
+        for evidence in diagnosis.evidence.iter().take(6) {
+            let _ = writeln!(text, "  seen: {evidence}");
+        }
+        let _ = writeln!(text, "  fix: {}", diagnosis.fix);
+    }
+    text
+}
+
+fn name(role: Role) -> &'static str {
+    match role {
+        Role::Head => "head",
+        Role::Worker => "worker",
+        _ => "router",
+    }
+}
+
+fn pod_line(role: Role, pod: &PodFacts) -> String {
+    let state = if pod.waiting.is_empty() {
+        &pod.phase
+    } else {
+        &pod.waiting
+    };
+    format!(
+        "{:<7} {:<24} {state}{}, {} restarts, since {}, {}\n",
+        name(role),
+        pod.node,
+        if pod.ready { " and ready" } else { "" },
+        pod.restarts,
+        pod.created,
+        pod.image
+    )
+}

@@ -1,0 +1,447 @@
+//! An API server of Kubernetes as `kubectl` meets it: discovery, objects, logs, the proxy to the
+//! engine, and controllers that make and end pods between two looks.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread;
+
+use serde_json::{Value, json};
+
+/// What the server has and was asked.
+#[derive(Default)]
+pub(crate) struct State {
+    /// Objects by their path.
+    pub(crate) objects: BTreeMap<String, Value>,
+    /// Logs by pod.
+    pub(crate) logs: BTreeMap<String, String>,
+    /// The answer of the engine to a request of a token; `None` hangs up.
+    pub(crate) token: Option<String>,
+    /// The engine's counts.
+    pub(crate) metrics: String,
+    /// A path that is refused, and with what: code, reason, message.
+    pub(crate) refused: Option<(&'static str, u16, &'static str, &'static str)>,
+    /// Every request that changes something.
+    pub(crate) changes: Vec<String>,
+    /// How many pods the controllers made.
+    pub(crate) made: u64,
+}
+
+/// A running server; it ends with the test.
+pub(crate) struct Cluster {
+    address: String,
+    state: Arc<Mutex<State>>,
+}
+
+impl Cluster {
+    pub(crate) fn start(state: State) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let state = Arc::new(Mutex::new(state));
+        let shared = Arc::clone(&state);
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let state = Arc::clone(&shared);
+                thread::spawn(move || serve(stream, &state));
+            }
+        });
+        Self { address, state }
+    }
+
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap()
+    }
+
+    pub(crate) fn kubeconfig(&self) -> String {
+        format!(
+            "apiVersion: v1\nkind: Config\ncurrent-context: lab\nclusters:\n- name: lab\n  cluster: {{server: 'http://{}'}}\ncontexts:\n- name: lab\n  context: {{cluster: lab, user: me}}\nusers:\n- name: me\n  user: {{}}\n",
+            self.address
+        )
+    }
+}
+
+/// The resources: group and version, plural, kind, whether it lies in a namespace.
+const RESOURCES: &[(&str, &str, &str, bool)] = &[
+    ("v1", "namespaces", "Namespace", false),
+    ("v1", "nodes", "Node", false),
+    ("v1", "pods", "Pod", true),
+    ("v1", "services", "Service", true),
+    ("v1", "configmaps", "ConfigMap", true),
+    ("apps/v1", "deployments", "Deployment", true),
+    ("apps/v1", "daemonsets", "DaemonSet", true),
+    (
+        "leaderworkerset.x-k8s.io/v1",
+        "leaderworkersets",
+        "LeaderWorkerSet",
+        true,
+    ),
+];
+
+fn base(version: &str) -> String {
+    if version == "v1" {
+        "/api/v1".to_owned()
+    } else {
+        format!("/apis/{version}")
+    }
+}
+
+/// A pod as the controllers make it.
+pub(crate) fn pod(name: &str, role: &str, restarts: u64, ready: bool) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {
+            "name": name, "namespace": "vllm", "uid": format!("uid-{name}"),
+            "creationTimestamp": "2026-11-30T10:00:00Z",
+            "labels": { "app": "vllm-deepseek-v4-flash", "role": role },
+        },
+        "spec": { "nodeName": if role == "head" { "nvidia-spark-1" } else { "nvidia-spark-2" }, "containers": [{ "name": "vllm", "image": "vllm:1" }] },
+        "status": { "phase": "Running", "containerStatuses": [{ "name": "vllm", "ready": ready, "restartCount": restarts, "state": { "running": {} } }] },
+    })
+}
+
+fn serve(stream: TcpStream, state: &Mutex<State>) {
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let mut line = String::new();
+    if reader.read_line(&mut line).unwrap_or(0) == 0 {
+        return;
+    }
+    let mut words = line.split_whitespace();
+    let (method, target) = (
+        words.next().unwrap_or_default().to_owned(),
+        words.next().unwrap_or_default().to_owned(),
+    );
+    let (mut length, mut chunked) = (0, false);
+    loop {
+        let mut header = String::new();
+        if reader.read_line(&mut header).unwrap_or(0) == 0 || header.trim().is_empty() {
+            break;
+        }
+        let header = header.to_ascii_lowercase();
+        if let Some(value) = header.strip_prefix("content-length:") {
+            length = value.trim().parse().unwrap_or(0);
+        }
+        chunked |= header.starts_with("transfer-encoding:") && header.contains("chunked");
+    }
+    let body = if chunked {
+        chunks(&mut reader)
+    } else {
+        let mut body = vec![0; length];
+        let _ = reader.read_exact(&mut body);
+        body
+    };
+    let (path, query) = target.split_once('?').unwrap_or((&target, ""));
+    let answer = state.lock().unwrap().answer(&method, path, query, &body);
+    let Some((code, kind, text)) = answer else {
+        return;
+    };
+    let mut stream = stream;
+    let _ = write!(
+        stream,
+        "HTTP/1.1 {code} X\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{text}",
+        text.len()
+    );
+}
+
+/// A body in chunks, as a client sends what it reads from a pipe.
+fn chunks(reader: &mut impl BufRead) -> Vec<u8> {
+    let mut body = Vec::new();
+    loop {
+        let mut line = String::new();
+        let _ = reader.read_line(&mut line);
+        let size = usize::from_str_radix(line.trim(), 16).unwrap_or(0);
+        let mut chunk = vec![0; size + 2];
+        if reader.read_exact(&mut chunk).is_err() || size == 0 {
+            return body;
+        }
+        body.extend_from_slice(&chunk[..size]);
+    }
+}
+
+type Answer = Option<(u16, &'static str, String)>;
+
+fn found(value: &Value) -> Answer {
+    Some((200, "application/json", value.to_string()))
+}
+
+fn status(code: u16, reason: &str, message: &str) -> Answer {
+    let status = json!({
+        "apiVersion": "v1", "kind": "Status", "status": "Failure",
+        "code": code, "reason": reason, "message": message,
+    });
+    Some((code, "application/json", status.to_string()))
+}
+
+impl State {
+    fn answer(&mut self, method: &str, path: &str, query: &str, body: &[u8]) -> Answer {
+        if let Some((refused, code, reason, message)) = self.refused
+            && path.contains(refused)
+            && method != "GET"
+        {
+            return status(code, reason, message);
+        }
+        if method != "GET"
+            && !query.contains("dryRun")
+            && !path.contains("/proxy/")
+            && !path.ends_with("/exec")
+        {
+            self.changes.push(format!("{method} {path}"));
+        }
+        if let Some(answer) = discovery(path) {
+            return found(&answer);
+        }
+        if path.ends_with("/log") {
+            let pod = path.rsplit('/').nth(1).unwrap_or_default();
+            let key = if query.contains("previous=true") {
+                format!("{pod} previous")
+            } else {
+                pod.to_owned()
+            };
+            return match self.logs.get(&key) {
+                Some(text) => Some((200, "text/plain", text.clone())),
+                None => status(400, "BadRequest", "previous terminated container not found"),
+            };
+        }
+        if path.ends_with("/proxy/metrics") {
+            return Some((200, "text/plain", self.metrics.clone()));
+        }
+        if path.ends_with("/proxy/v1/completions") {
+            return match &self.token {
+                Some(answer) => Some((200, "application/json", answer.clone())),
+                None => status(
+                    504,
+                    "Timeout",
+                    "context deadline exceeded: the request timed out",
+                ),
+            };
+        }
+        match method {
+            "GET" => self.get(path, query),
+            "PATCH" => self.patch(path, query, body),
+            "DELETE" => {
+                let Some(object) = self.objects.get_mut(path) else {
+                    return status(404, "NotFound", "not found");
+                };
+                object["metadata"]["deletionTimestamp"] = json!("2026-11-30T11:00:00Z");
+                found(object)
+            }
+            _ => status(405, "MethodNotAllowed", "the stand-in cannot do that"),
+        }
+    }
+
+    fn get(&mut self, path: &str, query: &str) -> Answer {
+        if let Some(object) = self.objects.get(path) {
+            return found(object);
+        }
+        let resource = path.rsplit('/').next().unwrap_or_default();
+        let Some((version, _, kind, _)) = RESOURCES.iter().find(|(_, name, ..)| *name == resource)
+        else {
+            return status(404, "NotFound", &format!("{path} not found"));
+        };
+        let query = query
+            .replace("%3D", "=")
+            .replace("%2C", ",")
+            .replace("%21", "!");
+        let selector = query
+            .split('&')
+            .find_map(|part| part.strip_prefix("labelSelector="))
+            .unwrap_or_default();
+        let fields = query
+            .split('&')
+            .find_map(|part| part.strip_prefix("fieldSelector="))
+            .unwrap_or_default();
+        let prefix = format!("{path}/");
+        let items: Vec<Value> = self
+            .objects
+            .iter()
+            .filter(|(at, _)| at.starts_with(&prefix))
+            .map(|(_, object)| object.clone())
+            .filter(|object| {
+                selector
+                    .split(',')
+                    .filter(|part| !part.is_empty())
+                    .all(|part| {
+                        let (name, value) = part.split_once('=').unwrap_or_default();
+                        object["metadata"]["labels"][name] == value
+                    })
+            })
+            .filter(|object| match fields {
+                "status.phase=Failed" => object["status"]["phase"] == "Failed",
+                "status.phase!=Failed" => object["status"]["phase"] != "Failed",
+                _ => true,
+            })
+            .collect();
+        if resource == "pods" && fields.is_empty() {
+            self.tick();
+        }
+        found(
+            &json!({ "apiVersion": version, "kind": format!("{kind}List"), "metadata": { "resourceVersion": "1" }, "items": items }),
+        )
+    }
+
+    /// What the controllers do between two looks: what is deleted goes, what is missing comes.
+    fn tick(&mut self) {
+        self.objects.retain(|path, object| {
+            !path.contains("/pods/") || !object["metadata"]["deletionTimestamp"].is_string()
+        });
+        for role in ["worker", "head"] {
+            let deployment =
+                format!("/apis/apps/v1/namespaces/vllm/deployments/vllm-deepseek-v4-flash-{role}");
+            let Some(wanted) = self
+                .objects
+                .get(&deployment)
+                .map(|d| d["spec"]["replicas"].as_u64().unwrap_or(1))
+            else {
+                continue;
+            };
+            let pods: Vec<String> = self
+                .objects
+                .iter()
+                .filter(|(path, pod)| {
+                    path.contains("/pods/")
+                        && pod["metadata"]["labels"]["role"] == role
+                        && pod["status"]["phase"] != "Failed"
+                })
+                .map(|(path, _)| path.clone())
+                .collect();
+            if wanted == 0 {
+                for path in pods {
+                    self.objects.remove(&path);
+                }
+            } else if pods.is_empty() {
+                self.made += 1;
+                let name = format!("{role}-{}", self.made);
+                self.objects.insert(
+                    format!("/api/v1/namespaces/vllm/pods/{name}"),
+                    pod(&name, role, 0, true),
+                );
+            }
+        }
+    }
+
+    fn patch(&mut self, path: &str, query: &str, body: &[u8]) -> Answer {
+        let patch: Value = serde_json::from_slice(body).unwrap_or_default();
+        if let Some(of) = path.strip_suffix("/scale") {
+            let Some(object) = self.objects.get_mut(of) else {
+                return status(404, "NotFound", "not found");
+            };
+            object["spec"]["replicas"] = patch["spec"]["replicas"].clone();
+            return found(
+                &json!({ "apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": { "name": "x", "namespace": "vllm" }, "spec": patch["spec"] }),
+            );
+        }
+        let namespace = path
+            .split("/namespaces/")
+            .nth(1)
+            .and_then(|rest| rest.split_once('/'))
+            .map(|(name, _)| name);
+        if let Some(namespace) = namespace
+            && !self
+                .objects
+                .contains_key(&format!("/api/v1/namespaces/{namespace}"))
+        {
+            return status(
+                404,
+                "NotFound",
+                &format!("namespaces \"{namespace}\" not found"),
+            );
+        }
+        let mut new = patch;
+        let old = self
+            .objects
+            .get(path)
+            .cloned()
+            .unwrap_or(json!({ "metadata": {} }));
+        new["metadata"]["uid"] = json!("uid");
+        new["metadata"]["managedFields"] = json!([]);
+        if old["spec"].get("replicas").is_some() && new["spec"].get("replicas").is_none() {
+            new["spec"]["replicas"] = old["spec"]["replicas"].clone();
+        } else if new["kind"] == "Deployment" && new["spec"].get("replicas").is_none() {
+            new["spec"]["replicas"] = json!(1);
+        }
+        if !query.contains("dryRun") {
+            self.objects.insert(path.to_owned(), new.clone());
+        }
+        found(&new)
+    }
+}
+
+fn discovery(path: &str) -> Option<Value> {
+    let versions = || {
+        let mut versions: Vec<&str> = RESOURCES.iter().map(|(version, ..)| *version).collect();
+        versions.dedup();
+        versions
+    };
+    match path {
+        "/version" => return Some(json!({ "major": "1", "minor": "36", "gitVersion": "v1.36.0" })),
+        "/api" => return Some(json!({ "kind": "APIVersions", "versions": ["v1"] })),
+        "/apis" => {
+            let groups: Vec<Value> = versions()
+                .into_iter()
+                .filter_map(|version| {
+                    version
+                        .split_once('/')
+                        .map(|(group, short)| (version, group, short))
+                })
+                .map(|(version, group, short)| {
+                    let preferred = json!({ "groupVersion": version, "version": short });
+                    json!({ "name": group, "versions": [preferred], "preferredVersion": preferred })
+                })
+                .collect();
+            return Some(json!({ "kind": "APIGroupList", "apiVersion": "v1", "groups": groups }));
+        }
+        "/openapi/v3" => {
+            let paths: serde_json::Map<String, Value> = versions()
+                .into_iter()
+                .map(|version| {
+                    let at = base(version);
+                    (
+                        at[1..].to_owned(),
+                        json!({ "serverRelativeURL": format!("/openapi/v3{at}") }),
+                    )
+                })
+                .collect();
+            return Some(json!({ "paths": paths }));
+        }
+        _ => {}
+    }
+    let version = versions()
+        .into_iter()
+        .find(|version| path.ends_with(&base(version)))?;
+    let of_version = RESOURCES.iter().filter(|(of, ..)| *of == version);
+    if path.starts_with("/openapi/v3/") {
+        // All that kubectl looks for: that a dry run and strict fields are understood.
+        let (group, short) = version.split_once('/').unwrap_or(("", version));
+        let paths: serde_json::Map<String, Value> = of_version
+            .map(|(_, name, kind, namespaced)| {
+                let middle = if *namespaced { "/namespaces/{namespace}" } else { "" };
+                let operation = json!({
+                    "x-kubernetes-group-version-kind": { "group": group, "version": short, "kind": kind },
+                    "parameters": [{ "name": "dryRun", "in": "query" }, { "name": "fieldValidation", "in": "query" }],
+                });
+                (format!("{}{middle}/{name}/{{name}}", base(version)), json!({ "patch": operation }))
+            })
+            .collect();
+        return Some(
+            json!({ "openapi": "3.0.0", "info": { "title": "x", "version": "1" }, "paths": paths, "components": { "schemas": {} } }),
+        );
+    }
+    if path != base(version) {
+        return None;
+    }
+    let resources: Vec<Value> = of_version
+        .flat_map(|(_, name, kind, namespaced)| {
+            let mut list = vec![json!({
+                "name": name, "singularName": kind.to_lowercase(), "namespaced": namespaced, "kind": kind,
+                "verbs": ["get", "list", "create", "patch", "delete", "watch"],
+            })];
+            if *name == "deployments" {
+                list.push(json!({ "name": "deployments/scale", "singularName": "", "namespaced": true, "group": "autoscaling", "version": "v1", "kind": "Scale", "verbs": ["get", "patch", "update"] }));
+            }
+            list
+        })
+        .collect();
+    Some(
+        json!({ "kind": "APIResourceList", "apiVersion": "v1", "groupVersion": version, "resources": resources }),
+    )
+}
