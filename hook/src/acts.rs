@@ -15,6 +15,20 @@ pub(crate) fn check(
     args: &[Value],
     state: &State,
 ) -> Eval<()> {
+    // tar's old style: the first word is a bundle of options without its dash.
+    let dashed: Vec<Value>;
+    let args = match args.split_first() {
+        Some((first, rest))
+            if matches!(program, "tar" | "bsdtar" | "gtar") && !first.raw().starts_with('-') =>
+        {
+            let bundle = Value::known(format!("-{}", first.raw()));
+            dashed = std::iter::once(bundle)
+                .chain(rest.iter().cloned())
+                .collect();
+            dashed.as_slice()
+        }
+        _ => args,
+    };
     let effect = EFFECTS
         .iter()
         .find(|effect| effect.programs.contains(&program) && applies(effect, args))
@@ -152,11 +166,7 @@ fn follow(
             let content = this.content(source, state);
             if content.is_known() {
                 this.written.insert(target, content);
-            } else if absolute(source, state)
-                .as_known()
-                .is_some_and(|source| source.contains("/bin/") || source.contains("/sbin/"))
-                && !source.raw().contains("target/")
-            {
+            } else if is_program(source, state) {
                 this.links.insert(target, (*source).clone());
             }
         }
@@ -168,8 +178,15 @@ fn follow(
                 }
             }
         }
-        ("curl" | "wget" | "dd", _) => {
-            for target in written {
+        ("curl" | "wget" | "dd" | "aria2c", _) => {
+            // Without a name of ours the file is called like the end of the address.
+            let named: Vec<Value> = operands
+                .iter()
+                .filter(|operand| program != "dd" && operand.raw().contains('/'))
+                .map(|operand| operand.base_name())
+                .filter(|name| !name.is_empty())
+                .collect();
+            for target in written.iter().copied().chain(&named) {
                 if let Some(target) = path(target) {
                     this.written.insert(target, Value::output());
                 }
@@ -178,4 +195,18 @@ fn follow(
         _ => {}
     }
     Ok(())
+}
+
+/// Whether a path is that of an installed program, or the bare name that `which` gives.
+fn is_program(source: &Value, state: &State) -> bool {
+    let known = |name: &str| {
+        EFFECTS.iter().any(|effect| {
+            effect.operands == Operands::Each(Act::Delete) && effect.programs.contains(&name)
+        })
+    };
+    let path = absolute(source, state);
+    let installed = path
+        .as_known()
+        .is_some_and(|path| path.contains("/bin/") || path.contains("/sbin/"));
+    (installed && !source.raw().contains("target/")) || source.as_known().is_some_and(known)
 }

@@ -21,7 +21,17 @@ pub(crate) fn run(
     let output = match program {
         ":" | "true" | "false" | "exit" | "return" | "break" | "continue" | "wait" | "jobs"
         | "let" | "umask" | "ulimit" | "shopt" | "dirs" | "suspend" | "logout" | "getopts"
-        | "times" | "test" | "[" | "bind" | "complete" | "compgen" | "compopt" | "disown" => {
+        | "times" | "test" | "[" | "compopt" | "disown" => Value::default(),
+        "bind" | "complete" | "compgen" => {
+            for pair in args.windows(2) {
+                if matches!(pair[0].raw(), "-C" | "-x") {
+                    // `bind -x` has a key before its command.
+                    let code = pair[1].raw();
+                    let code = code.split_once(": ").map_or(code, |(_, code)| code);
+                    let mut inner = state.clone();
+                    this.nested(|this| this.code(&Value::known(code), &mut inner))?;
+                }
+            }
             Value::default()
         }
         "cd" | "chdir" => {
@@ -76,8 +86,29 @@ pub(crate) fn run(
             }
             Value::default()
         }
+        "export" if args.first().is_some_and(|arg| arg.raw() == "-f") => {
+            for arg in &args[1..] {
+                if let Some(function) = state.functions.get(arg.raw()).cloned() {
+                    state.exported.insert(arg.raw().to_owned(), function);
+                }
+            }
+            Value::default()
+        }
+        "declare" | "typeset" | "export" | "readonly"
+            if args.is_empty() || matches!(args, [option] if option.raw() == "-p") =>
+        {
+            listing()
+        }
         "declare" | "typeset" | "local" | "export" | "readonly" => {
+            let refers = args
+                .first()
+                .is_some_and(|arg| arg.raw().starts_with('-') && arg.raw().contains('n'));
             for arg in args {
+                if let (true, Some((name, _))) = (refers, arg.raw().split_once('=')) {
+                    // A name for another variable: it may hold whatever that one does.
+                    state.set(name, Value::unknown());
+                    continue;
+                }
                 if let Some((name, value)) = arg.raw().split_once('=')
                     && crate::syntax::is_name(name)
                 {
@@ -99,8 +130,12 @@ pub(crate) fn run(
             }
             if let Some(at) = args.iter().position(|arg| arg.raw() == "--") {
                 state.positional = args[at + 1..].to_vec();
-            } else if args.iter().all(|arg| !arg.raw().starts_with(['-', '+'])) {
-                state.positional = args.to_vec();
+            } else if let Some(at) = args
+                .iter()
+                .position(|arg| !arg.raw().starts_with(['-', '+']))
+                .filter(|at| *at == 0)
+            {
+                state.positional = args[at..].to_vec();
             }
             Value::default()
         }

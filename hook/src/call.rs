@@ -1,7 +1,5 @@
 //! One simple command: what it runs, what it touches, what it prints.
 
-use std::rc::Rc;
-
 use codex_ds_rules::readonly::READ_ONLY;
 use codex_ds_rules::wrappers::{WRAPPERS, Where};
 
@@ -23,14 +21,24 @@ impl Interpreter<'_> {
         environment::check_printed(self, simple, &words, state)?;
         let outer = (!simple.redirects.is_empty()).then(|| state.stdin.clone());
         let targets = self.redirect(&simple.redirects, state)?;
-        let before =
-            (!words.is_empty() && !simple.assigns.is_empty()).then(|| state.variables.clone());
+        // Assignments before a command hold for that command only.
+        let before: Vec<(String, Option<Variable>)> = if words.is_empty() {
+            Vec::new()
+        } else {
+            let names = simple.assigns.iter().map(|assign| &assign.name);
+            names
+                .map(|name| (name.clone(), state.variables.get(name).cloned()))
+                .collect()
+        };
         for assign in &simple.assigns {
             self.assign(assign, state)?;
         }
         let output = self.nested(|this| this.run_words(&words, state))?;
-        if let Some(variables) = before {
-            state.variables = variables;
+        for (name, value) in before {
+            match value {
+                Some(value) => state.variables.insert(name, value),
+                None => state.variables.remove(&name),
+            };
         }
         if let Some(stdin) = outer {
             state.stdin = stdin;
@@ -76,28 +84,30 @@ impl Interpreter<'_> {
     }
 
     fn assign(&mut self, assign: &Assign, state: &mut State) -> Eval<()> {
-        if let [.., Piece::Array(_)] = assign.value.pieces.as_slice() {
-            let values = self.expand(&assign.value, state)?;
+        let mut value = assign.value.clone();
+        if assign.index && matches!(value.pieces.first(), Some(Piece::Arithmetic(_))) {
+            // The index expands, but is no part of the value.
+            if let Piece::Arithmetic(index) = value.pieces.remove(0) {
+                self.expand_text(&index, state)?;
+            }
+        }
+        if let [.., Piece::Array(words)] = value.pieces.as_slice() {
+            let mut values = Vec::new();
+            for word in words {
+                values.append(&mut self.expand(&without_key(word), state)?);
+            }
             let mut all = match (assign.append, state.variables.remove(&assign.name)) {
                 (true, Some(Variable::Array(values))) => values,
                 (true, Some(Variable::Scalar(values))) => values.into_iter().take(1).collect(),
                 _ => Vec::new(),
             };
-            // `[key]=value` elements: the value counts.
-            all.extend(
-                values
-                    .into_iter()
-                    .map(|value| match value.raw().split_once("]=") {
-                        Some((key, rest)) if key.starts_with('[') => Value::known(rest),
-                        _ => value,
-                    }),
-            );
+            all.append(&mut values);
             state
                 .variables
                 .insert(assign.name.clone(), Variable::Array(all));
             return Ok(());
         }
-        let value = self.expand_text(&assign.value, state)?;
+        let value = self.expand_text(&value, state)?;
         let value = if assign.append {
             let mut whole = state.scalar(&assign.name).unwrap_or_default();
             whole.push_value(&value);
@@ -155,11 +165,25 @@ impl Interpreter<'_> {
         state: &mut State,
     ) -> Eval<Value> {
         if let Some(value) = state.aliases.remove(program) {
-            return self.alias(program, value, args, state);
+            // Whether a script's aliases are expanded depends on the shell: both must pass.
+            let mut inner = state.clone();
+            let output = self.alias(&value, args, &mut inner)?;
+            self.program(name, program, args, state)?;
+            state.join(inner);
+            state.aliases.insert(program.to_owned(), value);
+            return Ok(output);
         }
-        if let Some(body) = state.functions.get(program).map(Rc::clone) {
+        if !name.raw().contains('/')
+            && let Some(function) = state.functions.get(program).cloned()
+        {
+            if !function.certain {
+                let mut other = state.clone();
+                other.functions.remove(program);
+                self.nested(|this| this.program(name, program, args, &mut other))?;
+            }
             let outer = std::mem::replace(&mut state.positional, args.to_vec());
-            let output = self.nested(|this| this.run(std::slice::from_ref(&*body), state))?;
+            let body = std::slice::from_ref(&*function.body);
+            let output = self.nested(|this| this.run(body, state))?;
             state.positional = outer;
             return Ok(output);
         }
@@ -191,14 +215,8 @@ impl Interpreter<'_> {
     }
 
     /// An alias: its text stands for the name. The alias itself is not expanded in it.
-    fn alias(
-        &mut self,
-        name: &str,
-        value: String,
-        args: &[Value],
-        state: &mut State,
-    ) -> Eval<Value> {
-        let script = crate::syntax::parse(&value, self.depth);
+    fn alias(&mut self, value: &str, args: &[Value], state: &mut State) -> Eval<Value> {
+        let script = crate::syntax::parse(value, self.depth);
         let mut output = Value::default();
         let last = script.commands.len().saturating_sub(1);
         for (i, command) in script.commands.iter().enumerate() {
@@ -211,7 +229,6 @@ impl Interpreter<'_> {
                 output.push_value(&self.nested(|this| this.run(one, state))?);
             }
         }
-        state.aliases.insert(name.to_owned(), value);
         Ok(output)
     }
 
@@ -250,7 +267,10 @@ impl Interpreter<'_> {
     fn place_allows(&self, line: &Line<'_>) -> Eval<()> {
         let read_only = READ_ONLY.contains(&line.program);
         match self.place {
-            Where::Remote if !read_only && !crate::snippets::is_interpreter(line.program) => {
+            Where::Remote
+                if (!read_only && !crate::snippets::is_interpreter(line.program))
+                    || !line.is_read_only() =>
+            {
                 self.deny("remote.write", line.shown())
             }
             Where::Privileged if !read_only => {
@@ -271,6 +291,18 @@ impl Interpreter<'_> {
         self.inner_code = outer;
         result
     }
+}
+
+/// An element of an array without its `[key]=`.
+fn without_key(word: &Word) -> Word {
+    let mut word = word.clone();
+    if let Some(Piece::Plain(text)) = word.pieces.first_mut()
+        && text.starts_with('[')
+        && let Some((_, rest)) = text.split_once("]=")
+    {
+        *text = rest.to_owned();
+    }
+    word
 }
 
 /// Arguments with single spaces between them.

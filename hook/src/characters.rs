@@ -1,23 +1,48 @@
-//! Characters that hide what a text says.
+//! Characters that hide what a text says: control characters, invisible ones, and those that
+//! turn the direction of the text around them.
 
 use crate::interpreter::Eval;
 use crate::verdict::Denial;
 
-/// Denies code with NUL, carriage returns or bidirectional controls in it.
-pub(crate) fn check(text: &str) -> Eval<()> {
-    let bad = text.char_indices().find(|(_, c)| {
-        matches!(c, '\0' | '\r' | '\u{b}' | '\u{c}' | '\u{1b}' | '\u{8}' | '\u{7f}')
-            || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200b}'..='\u{200f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{2060}'..='\u{2064}' | '\u{180e}' | '\u{00ad}' | '\u{e0000}'..='\u{e007f}')
-    });
-    match bad {
-        None => Ok(()),
-        Some((at, c)) => {
-            let before: Vec<char> = text[..at].chars().rev().take(20).collect();
-            let before: String = before.into_iter().rev().collect();
-            Err(Denial::new(
-                "shell.control-characters",
-                format!("{before}{}", c.escape_unicode()),
-            ))
-        }
-    }
+/// Whether a character hides something from whoever reads the text.
+fn hides(c: char) -> bool {
+    matches!(
+        c,
+        '\0' | '\r' | '\u{b}' | '\u{c}' | '\u{1b}' | '\u{8}' | '\u{7f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2066}'..='\u{2069}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{2028}'
+            | '\u{2029}'
+            | '\u{feff}'
+            | '\u{2060}'..='\u{2064}'
+            | '\u{180e}'
+            | '\u{00ad}'
+            | '\u{e0000}'..='\u{e007f}'
+    )
+}
+
+/// Whether a text has such a character at all.
+pub(crate) fn any(text: &str) -> bool {
+    text.chars().any(hides)
+}
+
+/// The first such character outside these ranges of bytes, which are data: the insides of quotes
+/// and the bodies of here-documents. No text may hold NUL: bash would never see what follows it.
+pub(crate) fn outside(text: &str, data: &[(usize, usize)]) -> Option<usize> {
+    text.char_indices()
+        .filter(|(_, c)| hides(*c))
+        .find(|(at, c)| *c == '\0' || !data.iter().any(|(from, to)| (from..to).contains(&at)))
+        .map(|(at, _)| at)
+}
+
+/// Denies the code around such a character.
+pub(crate) fn deny<T>(text: &str, at: usize) -> Eval<T> {
+    let before: Vec<char> = text[..at].chars().rev().take(20).collect();
+    let before: String = before.into_iter().rev().collect();
+    let bad = text[at..].chars().next().unwrap_or_default();
+    Err(Denial::new(
+        "shell.control-characters",
+        format!("{before}{}", bad.escape_unicode()),
+    ))
 }

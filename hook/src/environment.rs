@@ -177,6 +177,29 @@ pub(crate) fn check_printed(
     if prints && let Some(name) = simple.words.iter().find_map(feeds) {
         return this.deny("secret.environment", format!("${name}"));
     }
+    let sends = words
+        .first()
+        .is_some_and(|name| matches!(name.raw(), "curl" | "wget" | "http" | "https" | "xh"));
+    if sends {
+        for word in &simple.words {
+            let address = match word
+                .pieces
+                .iter()
+                .find(|piece| !matches!(piece, Piece::Quoted(text) if text.is_empty()))
+            {
+                Some(Piece::Plain(text) | Piece::Quoted(text)) => text.contains("://"),
+                _ => false,
+            };
+            let local = ["localhost", "127.0.0.1", "[::1]"].iter().any(|host| {
+                word.pieces.iter().any(|piece| {
+                    matches!(piece, Piece::Plain(text) | Piece::Quoted(text) if text.contains(host))
+                })
+            });
+            if let (true, false, Some(name)) = (address, local, feeds(word)) {
+                return this.deny("secret.environment", format!("${name} in an address"));
+            }
+        }
+    }
     let reads = words.first().is_some_and(|name| {
         matches!(
             name.raw(),

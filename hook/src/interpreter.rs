@@ -9,8 +9,10 @@ use crate::context::Context;
 use crate::limits;
 use crate::places::absolute;
 use crate::policy::Policy;
-use crate::state::State;
-use crate::syntax::{self, Command, Error, Join, Redirect, RedirectOp, Script, Simple, Word};
+use crate::state::{Function, State};
+use crate::syntax::{
+    self, Command, Error, Join, Piece, Redirect, RedirectOp, Script, Simple, Word,
+};
 use crate::value::Value;
 use crate::verdict::Denial;
 
@@ -50,8 +52,10 @@ impl<'a> Interpreter<'a> {
 
     /// Reads a script and follows it. Gives what it prints.
     pub(crate) fn script(&mut self, text: &str, state: &mut State) -> Eval<Value> {
-        crate::characters::check(text)?;
         let script = syntax::parse(text, self.depth);
+        if let Some(at) = script.concealed {
+            return crate::characters::deny(text, at);
+        }
         self.nested(|this| this.parsed(&script, text, state))
     }
 
@@ -136,7 +140,11 @@ impl<'a> Interpreter<'a> {
             Command::AndOr(first, rest) => {
                 let mut output = self.command(first, state)?;
                 for (join, command) in rest {
+                    // What stands behind `&&` or `||` may not run.
+                    let before = state.clone();
                     let more = self.command(command, state)?;
+                    let after = std::mem::replace(state, before);
+                    state.join_next(after);
                     // Behind `||` it prints only if what came before failed.
                     if *join == Join::And || output.is_empty() {
                         output.push_value(&more);
@@ -185,7 +193,11 @@ impl<'a> Interpreter<'a> {
                 })
             }),
             Command::Function { name, body } => {
-                state.functions.insert(name.clone(), body.clone());
+                let function = Function {
+                    body: body.clone(),
+                    certain: true,
+                };
+                state.functions.insert(name.clone(), function);
                 Ok(Value::default())
             }
             Command::Test(words) => {
@@ -254,6 +266,20 @@ impl<'a> Interpreter<'a> {
         body: &[Command],
         state: &mut State,
     ) -> Eval<Value> {
+        if is_always(condition) && body.iter().any(|c| matches!(c, Command::Background(_))) {
+            let ends = body.iter().any(|command| match command {
+                Command::Simple(simple) => simple.words.first().is_some_and(|word| {
+                    matches!(word.pieces.as_slice(), [Piece::Plain(name)]
+                        if matches!(name.as_str(), "sleep" | "wait" | "break" | "read" | "exit"))
+                }),
+                Command::Background(_) => false,
+                // Something else may end the loop or slow it down.
+                _ => true,
+            });
+            if !ends {
+                self.deny("shell.limit", "an endless loop that starts processes")?;
+            }
+        }
         let mut output = Value::default();
         let reads = state.stdin.as_ref().is_some_and(Value::is_known);
         for _ in 0..if reads {
@@ -263,7 +289,11 @@ impl<'a> Interpreter<'a> {
         } {
             let before = (state.variables.clone(), state.stdin.clone());
             output.push_value(&self.run(condition, state)?);
+            let skipped = state.clone();
             output.push_value(&self.run(body, state)?);
+            let stdin = state.stdin.clone();
+            state.join(skipped);
+            state.stdin = stdin;
             // A turn that changed nothing is followed only by turns like it; one that used up
             // its known input has no successor.
             if before == (state.variables.clone(), state.stdin.clone())
@@ -285,6 +315,8 @@ impl<'a> Interpreter<'a> {
     ) -> Eval<Value> {
         let mut values = match words {
             Some(words) => self.expand_all(words, state)?,
+            // A script may be called with arguments that are not known here.
+            None if state.positional.is_empty() => vec![Value::unknown()],
             None => state.positional.clone(),
         };
         if values.len() > limits::TURNS {
@@ -405,9 +437,20 @@ impl<'a> Interpreter<'a> {
     }
 }
 
+/// Whether a condition is `true` or `:`.
+fn is_always(condition: &[Command]) -> bool {
+    match condition {
+        [Command::Simple(simple)] => match simple.words.as_slice() {
+            [word] => matches!(word.pieces.as_slice(),
+                [Piece::Plain(name)] if matches!(name.as_str(), "true" | ":")),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
 /// Whether a command's text mentions a variable; a substitution inside it may, whatever it says.
 fn mentions(simple: &Simple, name: &str) -> bool {
-    use crate::syntax::Piece;
     fn word_mentions(word: &Word, name: &str) -> bool {
         word.pieces.iter().any(|piece| match piece {
             Piece::Plain(_) | Piece::Quoted(_) => false,

@@ -1,6 +1,7 @@
 //! Matches a command against the table of rules.
 
 use codex_ds_rules::programs::PROGRAMS;
+use codex_ds_rules::readonly::LOOKING;
 use codex_ds_rules::{Matcher, Pattern, RULES, Rule, Test};
 
 use crate::interpreter::{Eval, Interpreter};
@@ -40,7 +41,13 @@ impl<'a> Line<'a> {
                 && !arg.raw().starts_with('+')
             {
                 line.flags.push(arg);
-                if takes_value(arg.raw(), values) {
+                // Where one dash begins a long option, letters do not bundle.
+                let takes = if line.abbreviates {
+                    values.contains(&arg.raw())
+                } else {
+                    takes_value(arg.raw(), values)
+                };
+                if takes {
                     rest.next();
                 }
             } else {
@@ -79,6 +86,21 @@ impl<'a> Line<'a> {
                 || (before.is_empty()
                     && matches!(last.raw(), "-V" | "-h" | "help" | "version" | "--usage"))
                 || (subcommands && last.raw() == "-h"))
+    }
+
+    /// Whether the subcommand is one that only looks, where the table lists such subcommands of
+    /// the program.
+    pub(crate) fn is_read_only(&self) -> bool {
+        let row = LOOKING
+            .iter()
+            .find(|(names, _)| names.contains(&self.program));
+        let Some((_, looking)) = row else {
+            return true;
+        };
+        match self.words.first() {
+            Some(word) => looking.iter().any(|name| word.may_be(name)),
+            None => true,
+        }
     }
 
     fn matches(&self, pattern: &Pattern) -> bool {

@@ -57,6 +57,15 @@ pub(crate) fn find(this: &mut Interpreter<'_>, args: &[Value], state: &mut State
     let filtered = args
         .iter()
         .any(|arg| FILTERS.contains(&arg.raw()) && arg.raw() != "-type");
+    // One `-name` says what everything that is found is called.
+    let negated = args
+        .iter()
+        .any(|arg| matches!(arg.raw(), "!" | "-not" | "-o" | "-or" | ","));
+    let name = args
+        .windows(2)
+        .find(|pair| pair[0].raw() == "-name")
+        .filter(|_| !negated)
+        .map(|pair| starred(&pair[1]));
     let found: Vec<Value> = roots
         .iter()
         .map(|root| {
@@ -64,6 +73,10 @@ pub(crate) fn find(this: &mut Interpreter<'_>, args: &[Value], state: &mut State
             if filtered {
                 path.push("/");
                 path.push_star();
+                if let Some(name) = &name {
+                    path.push("/");
+                    path.push_value(name);
+                }
             }
             path
         })
@@ -96,7 +109,7 @@ pub(crate) fn find(this: &mut Interpreter<'_>, args: &[Value], state: &mut State
                         .iter()
                         .map(|word| fill(word, "{}", path))
                         .collect();
-                    let mut inner = state.clone();
+                    let mut inner = state.outside();
                     this.nested(|this| this.run_words(&words, &mut inner))?;
                 }
                 rest = rest.get(end + 1..).unwrap_or_default();
@@ -104,7 +117,28 @@ pub(crate) fn find(this: &mut Interpreter<'_>, args: &[Value], state: &mut State
             _ => {}
         }
     }
-    Ok(Value::output())
+    let mut output = Value::default();
+    for path in &found {
+        output.push_value(path);
+        output.push("\n");
+    }
+    Ok(if name.is_some() {
+        output
+    } else {
+        Value::output()
+    })
+}
+
+/// A pattern that the program itself matches, as a glob.
+fn starred(pattern: &Value) -> Value {
+    let mut value = Value::default();
+    for (i, part) in pattern.raw().split('*').enumerate() {
+        if i > 0 {
+            value.push_star();
+        }
+        value.push(part);
+    }
+    value
 }
 
 /// `fd PATTERN PATHS -x COMMAND`.
@@ -170,7 +204,7 @@ pub(crate) fn fd(this: &mut Interpreter<'_>, args: &[Value], state: &mut State) 
             if !command.iter().any(|word| word.raw().contains('{')) {
                 words.push(path);
             }
-            let mut inner = state.clone();
+            let mut inner = state.outside();
             this.nested(|this| this.run_words(&words, &mut inner))?;
         }
     }
@@ -238,7 +272,7 @@ pub(crate) fn xargs(this: &mut Interpreter<'_>, args: &[Value], state: &mut Stat
         }
     }
     let items: Vec<Value> = match &state.stdin {
-        Some(text) if !from_file && text.is_known() && !text.is_empty() => {
+        Some(text) if !from_file && (text.is_known() || text.is_glob()) && !text.is_empty() => {
             let raw = text.raw();
             if whole {
                 vec![Value::known(raw.trim_end_matches(['\n', '\0']))]
@@ -257,7 +291,7 @@ pub(crate) fn xargs(this: &mut Interpreter<'_>, args: &[Value], state: &mut Stat
         return Ok(joined(&items));
     }
     // The command reads nothing: its standard input is /dev/null.
-    let mut inner = state.clone();
+    let mut inner = state.outside();
     inner.stdin = Some(Value::default());
     if let Some(mark) = replace {
         for item in &items {
@@ -339,7 +373,7 @@ pub(crate) fn parallel(
             _ => vec![Value::unknown()],
         }
     };
-    let mut inner = state.clone();
+    let mut inner = state.outside();
     inner.stdin = Some(Value::default());
     for item in items {
         if command.is_empty() {

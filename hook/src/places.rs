@@ -40,6 +40,12 @@ impl Interpreter<'_> {
         }
     }
 
+    /// Whether the script itself wrote this file.
+    pub(crate) fn has_written(&self, path: &Value) -> bool {
+        path.as_known()
+            .is_some_and(|path| self.written.contains_key(path))
+    }
+
     /// Whether nothing can be at a path: the script did not write it and it is not there. A glob
     /// of which nothing is known to exist counts as nothing.
     pub(crate) fn is_missing(&self, path: &Value) -> bool {
@@ -90,6 +96,13 @@ impl Interpreter<'_> {
         }
         if below(&full, "/proc") || below(&full, "/sys") {
             self.deny("kernel.write", shown())?;
+        }
+        let home = self.context.home.to_string_lossy();
+        if act == Act::Mode && below_known(&home, &full) {
+            self.deny("users.permissions", shown())?;
+        }
+        if self.in_home(&full, paths::HISTORIES) {
+            self.deny("secret.read", shown())?;
         }
         let harmless = paths::HARMLESS_DEVICES
             .iter()
@@ -191,10 +204,10 @@ impl Interpreter<'_> {
             return false;
         }
         self.in_home(full, paths::SECRETS)
-            || (name.is_known()
-                && paths::SECRET_NAMES
-                    .iter()
-                    .any(|pattern| name.may_match(pattern)))
+            || paths::SECRET_NAMES.iter().any(|pattern| {
+                name.is_known() && name.may_match(pattern)
+                    || name.is_glob() && name.shown() == *pattern
+            })
     }
 
     fn is_guard(&self, full: &Value) -> bool {
@@ -231,6 +244,7 @@ pub(crate) fn below(path: &Value, folder: &str) -> bool {
     let mut parts = path.raw().split('/');
     folder.split('/').all(|wanted| match parts.next() {
         Some(part) if part == wanted => true,
+        Some(part) if wanted.contains('*') => Value::known(part).may_match(wanted),
         // A glob does not match a leading dot.
         Some(part) => {
             let part = Value::known(part);

@@ -52,12 +52,12 @@ pub(crate) fn is_shell(program: &str) -> bool {
 
 /// A shell started with these arguments.
 pub(crate) fn run(this: &mut Interpreter<'_>, args: &[Value], state: &State) -> Eval<Value> {
-    let mut inner = state.clone();
-    inner.functions.clear();
-    inner.aliases.clear();
+    let mut inner = state.outside();
+    inner.functions.clone_from(&inner.exported);
     inner.positional.clear();
     let mut rest = args;
     let mut checks_only = false;
+    let mut asked = false;
     let mut from_stdin = false;
     while let Some((arg, after)) = rest.split_first() {
         let raw = arg.raw();
@@ -89,9 +89,13 @@ pub(crate) fn run(this: &mut Interpreter<'_>, args: &[Value], state: &State) -> 
         if raw.starts_with("--") {
             continue;
         }
-        checks_only |= raw.starts_with('-') && raw.contains('n');
-        from_stdin |= raw.starts_with('-') && raw.contains('s');
-        let command = raw.starts_with('-') && raw.contains('c');
+        // PowerShell's options are words behind one dash.
+        let word = raw.len() > 3 && raw.as_bytes()[1].is_ascii_uppercase();
+        let letter = |letter: char| raw.starts_with('-') && !word && raw.contains(letter);
+        checks_only |= letter('n');
+        asked |= raw == "-i";
+        from_stdin |= letter('s');
+        let command = letter('c') || raw.eq_ignore_ascii_case("-command");
         if takes_value(raw, VALUES) {
             rest = rest.get(1..).unwrap_or_default();
         }
@@ -114,6 +118,9 @@ pub(crate) fn run(this: &mut Interpreter<'_>, args: &[Value], state: &State) -> 
     }
     if from_stdin {
         inner.positional = rest.to_vec();
+    }
+    if asked {
+        this.deny("shell.interactive", "a shell with -i")?;
     }
     if let Some(text) = state.stdin.clone() {
         inner.stdin = Some(Value::default());
@@ -185,9 +192,8 @@ pub(crate) fn file(
     state: &State,
 ) -> Eval<Value> {
     let first = content.raw().lines().next().unwrap_or_default();
-    let mut inner = state.clone();
-    inner.functions.clear();
-    inner.aliases.clear();
+    let mut inner = state.outside();
+    inner.functions.clone_from(&inner.exported);
     inner.zero = Value::known(path);
     inner.positional = args.to_vec();
     if let Some(line) = first.strip_prefix("#!") {

@@ -5,11 +5,16 @@ use codex_ds_rules::effects::Act;
 use crate::call::joined;
 use crate::interpreter::{Eval, Interpreter};
 use crate::judge::takes_value;
+use crate::places::absolute;
 use crate::state::State;
 use crate::value::Value;
 use crate::{git, http, lists, snippets};
 
 /// Checks a program of this kind; `None` if it is none, or if its paths have to be checked too.
+#[expect(
+    clippy::too_many_lines,
+    reason = "one arm for each program: a table that is read as one"
+)]
 pub(crate) fn run(
     this: &mut Interpreter<'_>,
     program: &str,
@@ -27,6 +32,42 @@ pub(crate) fn run(
             };
             this.patch(text.raw(), state)?;
             Ok(Some(Value::output()))
+        }
+        "make" | "gmake" | "gnumake" => {
+            make(this, args, state)?;
+            Ok(None)
+        }
+        "man" | "less" | "more" | "most" => {
+            pager(this, args, state)?;
+            Ok(None)
+        }
+        "rg" if args.iter().any(|arg| arg.raw().starts_with("--pre")) => {
+            valued(this, args, &["--pre", "--hostname-bin"], state)?;
+            Ok(None)
+        }
+        "ssh-keygen" => {
+            valued(this, args, &["-D"], state)?;
+            Ok(None)
+        }
+        "cargo" => {
+            let code = ["wrapper", "runner", "linker", "rustc=", "rustdoc="];
+            let overrides = |arg: &Value| {
+                let raw = arg.raw();
+                raw.contains('=') && code.iter().any(|key| raw.contains(key))
+            };
+            if args
+                .windows(2)
+                .any(|pair| pair[0].raw() == "--config" && overrides(&pair[1]))
+                || args
+                    .iter()
+                    .any(|arg| arg.raw().starts_with("--config=") && overrides(arg))
+            {
+                this.deny(
+                    "guard.environment",
+                    format!("cargo {}", joined(args).shown()),
+                )?;
+            }
+            Ok(None)
         }
         "git" => {
             git::check(this, args, state)?;
@@ -53,7 +94,7 @@ pub(crate) fn run(
             Ok(None)
         }
         "tar" | "bsdtar" | "gtar" | "zip" | "cpio" => {
-            archive(this, args, state)?;
+            archive(this, program, args, state)?;
             Ok(None)
         }
         "at" | "batch" => scheduled(this, args, state).map(Some),
@@ -233,8 +274,110 @@ fn transfer(
     Ok(())
 }
 
+/// Options whose value is a command.
+fn valued(
+    this: &mut Interpreter<'_>,
+    args: &[Value],
+    names: &[&str],
+    state: &mut State,
+) -> Eval<()> {
+    for (i, arg) in args.iter().enumerate() {
+        let raw = arg.raw();
+        let code = if names.contains(&raw) {
+            args.get(i + 1).cloned()
+        } else {
+            raw.split_once('=')
+                .filter(|(name, _)| names.contains(name))
+                .map(|(_, code)| Value::known(code))
+        };
+        if let Some(code) = code {
+            let mut inner = state.clone();
+            this.nested(|this| this.code(&code, &mut inner))?;
+        }
+    }
+    Ok(())
+}
+
+/// A pager that is named on the command line, and the commands that one runs first.
+fn pager(this: &mut Interpreter<'_>, args: &[Value], state: &mut State) -> Eval<()> {
+    valued(this, args, &["-P", "--pager", "-H", "--html"], state)?;
+    for arg in args {
+        if let Some(code) = arg
+            .raw()
+            .strip_prefix("+!")
+            .or_else(|| arg.raw().strip_prefix("++!"))
+        {
+            let mut inner = state.clone();
+            this.nested(|this| this.code(&Value::known(code), &mut inner))?;
+        }
+    }
+    Ok(())
+}
+
+/// The recipes of a makefile that the command itself writes or pipes in, and `SHELL=`.
+fn make(this: &mut Interpreter<'_>, args: &[Value], state: &mut State) -> Eval<()> {
+    if args
+        .iter()
+        .any(|arg| matches!(arg.raw(), "-n" | "--dry-run" | "--just-print" | "--recon"))
+    {
+        return Ok(());
+    }
+    for arg in args {
+        if let Some(shell) = arg.raw().strip_prefix("SHELL=") {
+            let mut inner = state.clone();
+            this.nested(|this| this.code(&Value::known(shell), &mut inner))?;
+        }
+    }
+    let file = args
+        .windows(2)
+        .find(|pair| matches!(pair[0].raw(), "-f" | "--file" | "--makefile"))
+        .map(|pair| pair[1].clone());
+    let content = match file {
+        Some(file) if file.raw() == "-" => state.stdin.clone().unwrap_or_default(),
+        file => {
+            let names = ["GNUmakefile", "makefile", "Makefile"];
+            let path = file.map_or_else(
+                || {
+                    names
+                        .iter()
+                        .map(|name| absolute(&Value::known(*name), state))
+                        .find(|path| this.has_written(path))
+                },
+                |file| Some(absolute(&file, state)),
+            );
+            match path {
+                Some(path) if this.has_written(&path) => this.content(&path, state),
+                _ => return Ok(()),
+            }
+        }
+    };
+    for line in content.raw().lines() {
+        let recipe = line
+            .strip_prefix('\t')
+            .or_else(|| line.split_once(';').map(|(_, recipe)| recipe));
+        if let Some(recipe) = recipe {
+            let recipe = recipe.trim_start_matches(['@', '-', '+', ' ']);
+            // Make's own variables are not known here.
+            let code = recipe.replace("$(", "${MAKE_VARIABLE_").replace("$$", "$");
+            let code = if code.contains("${MAKE_VARIABLE_") {
+                code.replace(')', "}")
+            } else {
+                code
+            };
+            let mut inner = state.outside();
+            this.nested(|this| this.code(&Value::known(code), &mut inner))?;
+        }
+    }
+    Ok(())
+}
+
 /// Archive programs can run others.
-fn archive(this: &mut Interpreter<'_>, args: &[Value], state: &mut State) -> Eval<()> {
+fn archive(
+    this: &mut Interpreter<'_>,
+    program: &str,
+    args: &[Value],
+    state: &mut State,
+) -> Eval<()> {
     let mut rest = args.iter();
     while let Some(arg) = rest.next() {
         let raw = arg.raw();
@@ -255,8 +398,10 @@ fn archive(this: &mut Interpreter<'_>, args: &[Value], state: &mut State) -> Eva
                 .map(|text| Some(Value::known(text)))
         });
         let Some(code) = code else {
-            if raw == "--remove-files" {
-                this.deny("delete.file", format!("tar {}", joined(args).shown()))?;
+            let moves =
+                raw == "--move" || (program == "zip" && raw.starts_with('-') && raw.contains('m'));
+            if raw == "--remove-files" || moves {
+                this.deny("delete.file", format!("{program} {}", joined(args).shown()))?;
             }
             continue;
         };
@@ -295,7 +440,7 @@ fn editor(this: &mut Interpreter<'_>, args: &[Value], state: &mut State) -> Eval
     while let Some(arg) = rest.next() {
         let raw = arg.raw();
         match raw {
-            "-c" | "--cmd" | "--eval" | "-e" | "--execute" | "-S" => {
+            "-c" | "--cmd" | "--eval" | "-eval" | "-e" | "--execute" | "-S" => {
                 texts.extend(rest.next().cloned());
             }
             _ => {
@@ -329,6 +474,7 @@ fn editor(this: &mut Interpreter<'_>, args: &[Value], state: &mut State) -> Eval
             "delete(",
             "delete-file",
             "delete-directory",
+            "make-process",
             "io.popen",
             "os.execute",
             "writefile(",

@@ -15,11 +15,20 @@ pub(crate) enum Variable {
     Array(Vec<Value>),
 }
 
+/// A function, and whether it is defined on every way that led here.
+#[derive(Clone, Debug)]
+pub(crate) struct Function {
+    pub(crate) body: Rc<Command>,
+    pub(crate) certain: bool,
+}
+
 /// Variables, functions, working directory and standard input.
 #[derive(Clone, Debug)]
 pub(crate) struct State {
     pub(crate) variables: BTreeMap<String, Variable>,
-    pub(crate) functions: BTreeMap<String, Rc<Command>>,
+    pub(crate) functions: BTreeMap<String, Function>,
+    /// Functions that `export -f` hands to the shells started from here.
+    pub(crate) exported: BTreeMap<String, Function>,
     pub(crate) aliases: BTreeMap<String, String>,
     pub(crate) zero: Value,
     pub(crate) positional: Vec<Value>,
@@ -37,6 +46,7 @@ impl State {
         Self {
             variables: BTreeMap::new(),
             functions: BTreeMap::new(),
+            exported: BTreeMap::new(),
             aliases: BTreeMap::new(),
             zero: Value::known("bash"),
             positional: Vec::new(),
@@ -63,12 +73,34 @@ impl State {
         }
     }
 
+    /// The state as a program sees it that the shell starts: functions and aliases are gone,
+    /// but for the exported ones, which only a shell takes up again.
+    pub(crate) fn outside(&self) -> Self {
+        let mut state = self.clone();
+        state.functions.clear();
+        state.aliases.clear();
+        state
+    }
+
     /// How many values a variable may have here.
     pub(crate) fn alternatives(&self, name: &str) -> usize {
         match self.variables.get(name) {
             Some(Variable::Scalar(values)) => values.len(),
             _ => 1,
         }
+    }
+
+    /// The state after a command that may not have run: what follows it in the same list runs
+    /// only if it did, so its folder counts, while its variables may hold either.
+    pub(crate) fn join_next(&mut self, after: Self) {
+        let (cwd, folders, stdin) = (
+            after.cwd.clone(),
+            after.folders.clone(),
+            after.stdin.clone(),
+        );
+        let positional = after.positional.clone();
+        self.join(after);
+        (self.cwd, self.folders, self.stdin, self.positional) = (cwd, folders, stdin, positional);
     }
 
     /// The state after one of two ways led here: every variable may hold what either left.
@@ -99,7 +131,14 @@ impl State {
                 }
             }
         }
-        self.functions.extend(other.functions);
+        for (name, function) in &mut self.functions {
+            function.certain &= other.functions.contains_key(name);
+        }
+        for (name, mut function) in other.functions {
+            function.certain &= self.functions.contains_key(&name);
+            self.functions.insert(name, function);
+        }
+        self.exported.extend(other.exported);
         self.aliases.extend(other.aliases);
         if self.cwd != other.cwd {
             self.cwd = Value::unknown();

@@ -57,6 +57,10 @@ pub(crate) fn wraps(wrapper: &Wrapper, program: &str, args: &[Value]) -> bool {
 }
 
 /// Checks the command that a wrapper runs.
+#[expect(
+    clippy::too_many_lines,
+    reason = "one walk over the wrapper's words, which share what they change"
+)]
 pub(crate) fn run(
     this: &mut Interpreter<'_>,
     wrapper: &Wrapper,
@@ -71,6 +75,12 @@ pub(crate) fn run(
     let mut inner = state.clone();
     // `exec` and `builtin` run in this shell; all others have their own.
     let same_shell = matches!(program, "builtin" | "command" | "exec");
+    // Whatever else starts the command knows neither the shell's functions nor its aliases; the
+    // builtins pass them over.
+    if wrapper.form == Form::Words {
+        inner = state.outside();
+    }
+    let outer = (state.functions.clone(), state.aliases.clone());
     while let Some((arg, after)) = rest.split_first() {
         let raw = arg.raw();
         if wrapper.inert.contains(&raw) {
@@ -94,6 +104,9 @@ pub(crate) fn run(
             continue;
         }
         if raw.len() > 1 && raw.starts_with('-') {
+            if let Some(code) = ssh_command(program, raw, after) {
+                this.nested(|this| this.code(&code, &mut inner))?;
+            }
             shell_asked |= matches!(program, "sudo" | "doas" | "sudo-rs")
                 && !raw.starts_with("--")
                 && (raw.contains('i') || raw.contains('s'))
@@ -103,8 +116,12 @@ pub(crate) fn run(
             {
                 inner.cwd = absolute(folder, state);
             }
-            let takes = takes_value(raw, wrapper.values);
-            rest = after.get(usize::from(takes)..).unwrap_or_default();
+            let takes = if wrapper.pairs.contains(&raw) {
+                2
+            } else {
+                usize::from(takes_value(raw, wrapper.values))
+            };
+            rest = after.get(takes..).unwrap_or_default();
             continue;
         }
         if wrapper.assigns && crate::text::is_assignment(raw) {
@@ -145,9 +162,14 @@ pub(crate) fn run(
             this.code(&joined(rest), &mut inner)
         } else {
             let target = if same_shell { &mut *state } else { &mut inner };
+            target.functions.clear();
+            target.aliases.clear();
             this.run_words(rest, target)
         }
     })?;
+    if same_shell {
+        (state.functions, state.aliases) = outer;
+    }
     // What runs elsewhere or as someone else prints what we cannot know.
     Ok(if matches!(wrapper.place, Where::Here) {
         output
@@ -216,4 +238,27 @@ fn without_command(
         )?;
         Ok(Value::output())
     }
+}
+
+/// The command of an option of ssh such as `-o ProxyCommand=…`: it runs here.
+fn ssh_command(program: &str, raw: &str, after: &[Value]) -> Option<Value> {
+    if !matches!(program, "ssh" | "autossh" | "scp" | "sftp") {
+        return None;
+    }
+    let setting = match raw.strip_prefix("-o")? {
+        "" => after.first()?.raw(),
+        attached => attached,
+    };
+    let (key, value) = setting.split_once(['=', ' '])?;
+    let key = key.trim().to_lowercase();
+    let runs = matches!(
+        key.as_str(),
+        "proxycommand" | "localcommand" | "knownhostscommand"
+    );
+    (runs && value.trim() != "none").then(|| {
+        let code = ["%h", "%p", "%r", "%n"]
+            .iter()
+            .fold(value.to_owned(), |code, mark| code.replace(mark, "host"));
+        Value::known(code)
+    })
 }

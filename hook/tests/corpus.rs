@@ -73,6 +73,17 @@ fn lab_denies() {
 }
 
 #[test]
+fn lab_denies_more() {
+    assert_none(&wrong("deny-more.tsv", Preset::Lab, true, &[]));
+}
+
+#[test]
+fn both_presets_allow_more() {
+    assert_none(&wrong("allow-more.tsv", Preset::Lab, false, &[]));
+    assert_none(&wrong("allow-more.tsv", Preset::Dev, false, &[]));
+}
+
+#[test]
 fn lab_allows() {
     assert_none(&wrong(
         "allow.tsv",

@@ -18,7 +18,7 @@ pub enum Act {
 }
 
 /// Which operands an act applies to.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operands {
     /// All of them.
     Each(Act),
@@ -59,7 +59,21 @@ const TARGET: &[(&str, Act)] = &[("-t", Act::Write), ("--target-directory", Act:
 /// First match wins.
 pub static EFFECTS: &[Effect] = &[
     Effect {
-        programs: &["rm", "unlink", "rmdir", "srm", "grm"],
+        programs: &[
+            "rm",
+            "unlink",
+            "rmdir",
+            "srm",
+            "grm",
+            "rimraf",
+            "del-cli",
+            "del",
+            "Remove-Item",
+            "Clear-Content",
+            "ri",
+            "rd",
+            "erase",
+        ],
         operands: Operands::Each(Act::Delete),
         ..BASE
     },
@@ -111,7 +125,8 @@ pub static EFFECTS: &[Effect] = &[
     Effect {
         programs: &["ln"],
         values: &["-S", "--suffix"],
-        operands: Operands::Last(Act::Write, Act::Nothing),
+        // A link to a secret is a way to read it.
+        operands: Operands::Last(Act::Write, Act::Read),
         options: TARGET,
         ..BASE
     },
@@ -198,6 +213,40 @@ pub static EFFECTS: &[Effect] = &[
     Effect {
         programs: &["dd"],
         keys: &[("if", Act::Read), ("of", Act::Write)],
+        ..BASE
+    },
+    Effect {
+        programs: &["ssh-keygen"],
+        when: &["-y"],
+        options: &[("-f", Act::Read)],
+        ..BASE
+    },
+    Effect {
+        programs: &["crudini"],
+        when: &["--set", "--del", "--merge"],
+        operands: Operands::Each(Act::Write),
+        ..BASE
+    },
+    Effect {
+        programs: &[
+            "partclone",
+            "partclone.ext4",
+            "partclone.xfs",
+            "partclone.restore",
+            "partclone.dd",
+            "ddrescue",
+            "clonezilla",
+        ],
+        operands: Operands::Last(Act::Write, Act::Read),
+        options: &[("-o", Act::Write), ("-O", Act::Write)],
+        ..BASE
+    },
+    Effect {
+        programs: &["tar", "bsdtar", "gtar"],
+        when: &["-c", "--create", "c", "-r", "-u"],
+        values: &["--exclude", "-X", "-C"],
+        options: &[("-f", Act::Write), ("--file", Act::Write)],
+        operands: Operands::Each(Act::Read),
         ..BASE
     },
     Effect {

@@ -182,6 +182,17 @@ pub const SECRETS: &[&str] = &[
     "/etc/ssl/private/",
 ];
 
+/// What the user typed: secrets may stand in it, and nobody else empties it.
+pub const HISTORIES: &[&str] = &[
+    "~/.bash_history",
+    "~/.zsh_history",
+    "~/.python_history",
+    "~/.psql_history",
+    "~/.mysql_history",
+    "~/.node_repl_history",
+    "~/.local/share/fish/fish_history",
+];
+
 /// Base names that are secrets in any folder.
 pub const SECRET_NAMES: &[&str] = &[
     ".env",

@@ -201,10 +201,7 @@ pub static PROGRAMS: &[Program] = &[
     ),
     Program {
         names: &["ip", "bridge", "tc", "rdma", "devlink", "dcb"],
-        values: &[
-            "-n", "-netns", "-f", "-family", "-rc", "-rcvbuf", "-b", "-batch", "-l", "-loops",
-            "-cf", "-conf",
-        ],
+        values: &["-netns", "-family", "-rcvbuf", "-batch", "-loops", "-conf"],
         abbreviates: true,
     },
     Program {

@@ -35,6 +35,8 @@ pub struct Wrapper {
     pub sub: &'static [&'static [&'static str]],
     /// Options that take a value as the next word.
     pub values: &'static [&'static str],
+    /// Options that take two.
+    pub pairs: &'static [&'static str],
     /// Options whose value is a script for a shell.
     pub scripts: &'static [&'static str],
     /// Operands before the inner command.
@@ -53,6 +55,7 @@ const BASE: Wrapper = Wrapper {
     names: &[],
     sub: &[],
     values: &[],
+    pairs: &[],
     scripts: &[],
     skip: 0,
     assigns: false,
@@ -158,6 +161,28 @@ const SSH: &[&str] = &[
 
 /// First match wins; the more specific row of a program stands first.
 pub static WRAPPERS: &[Wrapper] = &[
+    Wrapper {
+        names: &["direnv"],
+        sub: &[&["exec"]],
+        skip: 1,
+        ..BASE
+    },
+    Wrapper {
+        names: &["entr"],
+        form: Form::Either,
+        ..BASE
+    },
+    Wrapper {
+        names: &["faketime"],
+        skip: 1,
+        values: &["-p", "--exclude-monotonic"],
+        ..BASE
+    },
+    Wrapper {
+        names: &["podman"],
+        sub: &[&["unshare"]],
+        ..BASE
+    },
     Wrapper {
         names: &["sudo", "sudo-rs"],
         values: &[
@@ -474,7 +499,6 @@ pub static WRAPPERS: &[Wrapper] = &[
     },
     Wrapper {
         names: &[
-            "entr",
             "reflex",
             "watchexec",
             "nodemon",
@@ -511,7 +535,6 @@ pub static WRAPPERS: &[Wrapper] = &[
     Wrapper {
         names: &[
             "dotenv",
-            "direnv",
             "aws-vault",
             "chamber",
             "envchain",
@@ -596,13 +619,42 @@ pub static WRAPPERS: &[Wrapper] = &[
             "arch-chroot",
             "systemd-nspawn",
             "proot",
-            "bwrap",
-            "firejail",
             "schroot",
             "debootstrap-run",
         ],
         values: &["-D", "-M", "-u", "-r", "-b", "-w", "-c", "--directory"],
         skip: 1,
+        place: Where::Privileged,
+        ..BASE
+    },
+    Wrapper {
+        names: &["bwrap", "bubblewrap", "firejail"],
+        values: &[
+            "--chdir",
+            "--proc",
+            "--dev",
+            "--tmpfs",
+            "--dir",
+            "--unsetenv",
+            "--uid",
+            "--gid",
+            "--hostname",
+            "--remount-ro",
+            "--seccomp",
+            "--sync-fd",
+        ],
+        pairs: &[
+            "--bind",
+            "--ro-bind",
+            "--dev-bind",
+            "--bind-try",
+            "--ro-bind-try",
+            "--dev-bind-try",
+            "--symlink",
+            "--setenv",
+            "--file",
+            "--overlay-src",
+        ],
         place: Where::Privileged,
         ..BASE
     },
@@ -659,6 +711,13 @@ pub static WRAPPERS: &[Wrapper] = &[
     },
     Wrapper {
         names: &["tmux"],
+        sub: &[&["send-keys", "send"]],
+        values: &["-t", "-N", "-L", "-S"],
+        form: Form::Script,
+        ..BASE
+    },
+    Wrapper {
+        names: &["tmux"],
         sub: &[&[
             "new-session",
             "new",
@@ -685,6 +744,15 @@ pub static WRAPPERS: &[Wrapper] = &[
         names: &["screen", "dtach", "abduco", "zellij", "byobu"],
         values: &[
             "-S", "-c", "-e", "-h", "-p", "-s", "-t", "-T", "-X", "-n", "-A",
+        ],
+        inert: &[
+            "-ls",
+            "-list",
+            "-v",
+            "-version",
+            "--help",
+            "list-sessions",
+            "ls",
         ],
         form: Form::Either,
         ..BASE

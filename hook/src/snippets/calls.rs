@@ -33,6 +33,7 @@ enum Does {
 
 /// Calls by their full names, and by last names that mean only this.
 const CALLS: &[(&str, Does)] = &[
+    ("kill", Does::Kills),
     ("os.system", Does::Runs),
     ("os.popen", Does::Runs),
     ("os.popen2", Does::Runs),
@@ -285,12 +286,58 @@ pub(crate) fn check(
         aliases: BTreeMap::new(),
         constants: BTreeMap::new(),
     };
+    spoken(reader.this, program, code, state)?;
+    forks(reader.this, &tokens, code)?;
     reader.names(&tokens);
     for at in 0..tokens.len() {
         reader.this.step()?;
         reader.token(&tokens, at)?;
     }
     reader.printed(&tokens, code.raw())
+}
+
+/// Debuggers, Tcl and AppleScript: a command word with the command line behind it.
+const SPOKEN: &[(&str, &[&str])] = &[
+    ("gdb", &["shell ", "!", "pipe "]),
+    ("lldb", &["platform shell ", "shell "]),
+    ("tclsh", &["exec "]),
+    ("wish", &["exec "]),
+    ("expect", &["spawn ", "exec ", "system "]),
+    ("osascript", &["do shell script "]),
+];
+
+/// Finds the command lines of languages that need no call for them.
+fn spoken(this: &mut Interpreter<'_>, program: &str, code: &Value, state: &State) -> Eval<()> {
+    let Some((_, words)) = SPOKEN.iter().find(|(name, _)| program.starts_with(name)) else {
+        return Ok(());
+    };
+    for line in code.raw().split(['\n', ';', '[', '{']) {
+        let line = line.trim();
+        if let Some(command) = words.iter().find_map(|word| line.strip_prefix(word)) {
+            let command = command.trim_end_matches([']', '}']).trim();
+            // AppleScript quotes the whole line.
+            let command = command
+                .strip_prefix('"')
+                .and_then(|text| text.split('"').next())
+                .unwrap_or(command);
+            let mut inner = state.clone();
+            this.nested(|this| this.code(&Value::known(command), &mut inner))?;
+        }
+    }
+    Ok(())
+}
+
+/// Denies a loop that forks.
+fn forks(this: &Interpreter<'_>, tokens: &[Token], code: &Value) -> Eval<()> {
+    let has = |wanted: &[&str]| {
+        tokens
+            .iter()
+            .any(|token| matches!(token, Token::Name(name) if wanted.contains(&name.as_str())))
+    };
+    if has(&["fork", "os.fork", "Process.fork"]) && has(&["while", "loop", "for", "until"]) {
+        return this.deny("shell.limit", code.shown());
+    }
+    Ok(())
 }
 
 /// `require("fs")` and `__import__("os")` are the modules themselves.
@@ -472,6 +519,7 @@ impl Reader<'_, '_> {
                             | "touch"
                             | "chmod"
                             | "unlink"
+                            | "kill"
                             | "rmdir"
                             | "system2"
                             | "truncate"
@@ -492,10 +540,14 @@ impl Reader<'_, '_> {
             Token::Name(name) => {
                 let open = tokens.get(at + 1) == Some(&Token::Sign('('));
                 let bare = self.bare
-                    && matches!(
-                        tokens.get(at + 1),
-                        Some(Token::Text(_) | Token::Sign('$' | '@' | '['))
-                    );
+                    && match tokens.get(at + 1) {
+                        Some(Token::Text(_) | Token::Sign('$' | '@' | '[' | '0'..='9')) => true,
+                        // `unlink glob "…"`, `kill KILL => 1`, `unlink $_`.
+                        Some(Token::Name(next)) => {
+                            next.starts_with('$') || matches!(next.as_str(), "glob" | "KILL")
+                        }
+                        _ => false,
+                    };
                 if open || bare {
                     let end = if open {
                         closing(tokens, at + 1)
@@ -584,7 +636,7 @@ impl Reader<'_, '_> {
         };
         let arguments = self.arguments(args);
         match does {
-            Does::Runs | Does::RunsVector => self.runs(does, arguments),
+            Does::Runs | Does::RunsVector => self.runs(does, arguments, args),
             Does::Each(act) => {
                 let path = self.path(&arguments, 0);
                 // In Ruby and Perl a delete takes several.
@@ -676,7 +728,7 @@ impl Reader<'_, '_> {
         self.this.act(Act::Read, &path, self.state)
     }
 
-    fn runs(&mut self, does: Does, arguments: Vec<Argument>) -> Eval<()> {
+    fn runs(&mut self, does: Does, arguments: Vec<Argument>, args: &[Token]) -> Eval<()> {
         let mut inner = self.state.clone();
         inner.stdin = Some(Value::default());
         let mut words = Vec::new();
@@ -700,8 +752,22 @@ impl Reader<'_, '_> {
                 Argument::Text(_) => {}
             }
         }
+        if let [one] = words.as_slice()
+            && one
+                .base_name()
+                .as_known()
+                .is_some_and(crate::shells::is_shell)
+        {
+            // A shell alone reads whatever its standard input is.
+            inner.stdin = None;
+        }
         match words.as_slice() {
             [] => Ok(()),
+            // A text that is decoded or put together in the call is code nobody can read.
+            [one] if one.is_unknown() && decodes(args) => {
+                let shown = format!("{}: a command that is decoded", self.program);
+                self.this.deny("shell.unknown-code", shown)
+            }
             [one] => self
                 .this
                 .nested(|this| this.code(one, &mut inner))
@@ -747,6 +813,9 @@ impl Reader<'_, '_> {
     }
 
     fn argument(&self, part: &[Token], depth: u32) -> Argument {
+        if decodes(part) {
+            return Argument::Text(Value::unknown());
+        }
         if let [Token::Sign('['), .., Token::Sign(']')] = part {
             let items = split(&part[1..part.len() - 1])
                 .into_iter()
@@ -858,7 +927,9 @@ impl Reader<'_, '_> {
             "dump",
         ]
         .iter()
-        .any(|word| code.contains(word));
+        .any(|word| code.contains(word))
+            // An expression that is only evaluated is printed by `-p`.
+            || code.trim_start().starts_with("process.env");
         let environment = ["environ", "getenv", "process.env", "ENV[", "ENV{", "$_ENV"]
             .iter()
             .any(|word| code.contains(word));
@@ -891,6 +962,31 @@ impl Reader<'_, '_> {
         }
         Ok(())
     }
+}
+
+/// Whether a text comes out of a decoder.
+fn decodes(tokens: &[Token]) -> bool {
+    tokens.iter().any(|token| match token {
+        Token::Name(name) => matches!(
+            name.rsplit('.').next().unwrap_or_default(),
+            "b64decode"
+                | "b32decode"
+                | "unhexlify"
+                | "fromhex"
+                | "decode"
+                | "chr"
+                | "atob"
+                | "decode64"
+                | "decode_base64"
+                | "pack"
+                | "unpack"
+                | "fromCharCode"
+                | "decompress"
+                | "loads"
+                | "reverse"
+        ),
+        _ => false,
+    })
 }
 
 /// The index of the parenthesis that closes the one at `open`.

@@ -250,7 +250,22 @@ pub(crate) fn run(
         let takes = takes_value(raw, language.values);
         rest = after.get(usize::from(takes)..).unwrap_or_default();
     }
+    // The operands of a one-liner are files that it reads.
+    if ran && !in_place {
+        for operand in rest {
+            this.read_path(operand, state)?;
+        }
+    }
     if language.operand {
+        for pair in args.windows(2) {
+            if pair[0].raw() == "-f" && matches!(pair[1].raw(), "-" | "/dev/stdin") {
+                let code = state.stdin.clone().unwrap_or_default();
+                this.nested(|this| check(this, program, &code, state))?;
+            } else if pair[0].raw() == "-f" && this.has_written(&absolute(&pair[1], state)) {
+                let code = this.content(&pair[1], state);
+                this.nested(|this| check(this, program, &code, state))?;
+            }
+        }
         let from_file = args.iter().any(|arg| arg.raw().starts_with("-f"));
         if let (false, false, Some((code, _))) = (ran, from_file, rest.split_first()) {
             this.nested(|this| check(this, program, code, state))?;
@@ -279,6 +294,8 @@ pub(crate) fn run(
             }
         }
         _ => match state.stdin.clone() {
+            // A script file is not read, whether it is named or comes through `<`.
+            Some(code) if code == Value::unknown() => {}
             Some(code) => {
                 this.nested(|this| check(this, program, &code, state))?;
             }

@@ -95,6 +95,7 @@ impl Scanner<'_> {
                     delimiter.push_str(&self.text[from..self.pos]);
                     self.expect(if byte == b'"' { "\"" } else { "'" })?;
                 }
+                b'\\' if self.peek_at(1) == Some(b'\n') => self.pos += 2,
                 b'\\' => {
                     quoted = true;
                     self.pos += 1;

@@ -17,6 +17,8 @@ pub(crate) struct Span {
 pub(crate) struct Script {
     pub(crate) commands: Vec<Command>,
     pub(crate) error: Option<Error>,
+    /// The byte of a character that hides code, if there is one.
+    pub(crate) concealed: Option<usize>,
 }
 
 /// How a command of a list follows the one before it.

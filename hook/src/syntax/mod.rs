@@ -15,7 +15,7 @@ pub(crate) use ast::{
     Assign, Command, Index, Join, Op, Param, Piece, Redirect, RedirectOp, Script, Simple, Word,
 };
 
-use crate::limits;
+use crate::{characters, limits};
 use scan::Scanner;
 pub(crate) use scan::is_name;
 
@@ -29,6 +29,9 @@ pub(crate) fn parse(text: &str, depth: u32) -> Script {
     }
     if let Err(error) = scanner.program(&mut script.commands) {
         script.error = Some(error);
+    }
+    if let Some(data) = &scanner.data {
+        script.concealed = characters::outside(text, data);
     }
     script
 }

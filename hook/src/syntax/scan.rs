@@ -23,6 +23,8 @@ pub(super) struct Scanner<'s> {
     pub(super) depth: u32,
     nodes: u32,
     pub(super) pending: Vec<Pending>,
+    /// Ranges of bytes that are data, if the text has characters for which that matters.
+    pub(super) data: Option<Vec<(usize, usize)>>,
 }
 
 pub(super) type Result<T> = std::result::Result<T, Error>;
@@ -36,6 +38,7 @@ impl<'s> Scanner<'s> {
             depth,
             nodes: 0,
             pending: Vec::new(),
+            data: crate::characters::any(text).then(Vec::new),
         }
     }
 
@@ -83,6 +86,14 @@ impl<'s> Scanner<'s> {
         let c = self.text[self.pos..].chars().next()?;
         self.pos += c.len_utf8();
         Some(c)
+    }
+
+    /// Notes that what was read since `start` is data.
+    pub(super) fn is_data(&mut self, start: usize) {
+        let end = self.pos;
+        if let Some(data) = &mut self.data {
+            data.push((start, end));
+        }
     }
 
     /// Counts a node of the tree.
@@ -178,6 +189,7 @@ impl<'s> Scanner<'s> {
             }
             text.push_str(line);
         }
+        self.is_data(start);
         let span = self.span(start);
         let body = if pending.expands {
             let mut word = parse_body(&text, self.depth + 1)?;

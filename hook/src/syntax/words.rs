@@ -54,6 +54,7 @@ impl Scanner<'_> {
                         self.pos += 1;
                     }
                     pieces.push(Piece::Quoted(self.text[from..self.pos].to_owned()));
+                    self.is_data(from);
                     self.expect("'")?;
                 }
                 b'"' => {
@@ -127,7 +128,11 @@ impl Scanner<'_> {
                 quoted(text, pieces);
                 pieces.push(self.backticks(true)?);
             }
-            _ => text.extend(self.take_char()),
+            _ => {
+                let from = self.pos;
+                text.extend(self.take_char());
+                self.is_data(from);
+            }
         }
         Ok(())
     }
@@ -212,7 +217,7 @@ impl Scanner<'_> {
         self.expect(")")?;
         Ok(Script {
             commands,
-            error: None,
+            ..Script::default()
         })
     }
 
@@ -238,6 +243,9 @@ impl Scanner<'_> {
         }
         self.nested(|s| {
             let script = parse(&inner, s.depth);
+            if script.concealed.is_some() {
+                return Err(s.error("plain characters"));
+            }
             match script.error {
                 Some(error) => Err(error),
                 None => Ok(Piece::Substitution(script, in_quotes)),
@@ -273,7 +281,7 @@ impl Scanner<'_> {
             self.expect("}")?;
             let script = Script {
                 commands,
-                error: None,
+                ..Script::default()
             };
             return Ok(Piece::Substitution(script, in_quotes));
         }

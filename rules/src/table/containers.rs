@@ -37,7 +37,7 @@ pub(super) const RULES: &[Rule] = &[
             on(ENGINES).sub(&[&["stop", "restart", "pause", "unpause", "start", "attach", "commit", "load", "import", "login", "logout"]]),
             on(ENGINES).sub(&[&["container", "compose", "pod", "machine"], &["stop", "restart", "pause", "unpause", "start", "up", "create", "attach", "watch"]]),
             on(ENGINES).sub(&[&["network", "volume", "service", "secret", "config"], &["create", "connect"]]),
-            on(ENGINES).sub(&[&["cp"]]).when(&[Test::Operand(&["*:*"])]),
+            on(ENGINES).sub(&[&["cp"]]).when(&[Test::Operands(2)]).unless(&[Test::First(&["*:*"])]),
             on(COMPOSE).sub(&[&["stop", "restart", "pause", "unpause", "start", "up", "create", "watch"]]),
         ])
         .denies(&["docker stop db", "docker compose up -d", "docker restart web"])

@@ -44,6 +44,9 @@ pub(super) const RULES: &[Rule] = &[
             on(&["uv"]).sub(&[&["tool"], &["install", "upgrade", "update-shell"]]),
             on(&["uv"]).sub(&[&["pip"], &["install", "sync"]]).when(&[Test::Flag(&["--system", "--break-system-packages"])]),
             on(&["uv"]).sub(&[&["self", "cache", "python"], &["update", "clean", "prune", "install", "upgrade", "pin"]]),
+            on(&["go"]).sub(&[&["install"]]).when(&[Test::Operand(&["*@*"])]),
+            on(&["python", "python3", "python3.*"]).when(&[Test::First(&["setup.py", "*/setup.py"]), Test::Operand(&["install", "develop"])]),
+            on(&["cmake"]).when(&[Test::Word(&["--install"]), Test::Word(&["/usr*", "/opt*", "--prefix=/usr*", "--prefix=/opt*"])]),
             on(&["cargo"]).sub(&[&["install"]]).unless(&[Test::Flag(&["--list", "--root"])]),
             on(&["rustup"]).sub(&[&["default", "update", "install", "self", "override", "set"]]).when(&[]),
             on(&["gem"]).sub(&[&["install", "update", "cleanup", "pristine"]]),
@@ -93,7 +96,10 @@ pub(super) const RULES: &[Rule] = &[
         .passes(&["sudo -l"]),
     Rule::new("users.permissions", Users, "changing permissions outside the workspace")
         .because("someone gets access, or loses it", "ask the user")
-        .on(&[on(&["setcap", "chcap", "setfattr", "umask-all"]).when(&[Test::Operands(2)])])
+        .on(&[
+            on(&["setcap", "setfattr", "chown", "chgrp"]).when(&[Test::Operands(2)]),
+            on(&["chmod"]).when(&[Test::First(&["*+*s*", "*=*s*", "4755", "4711", "4555", "4750", "2755", "2775", "2770", "6755", "04755", "02755", "02775"])]),
+        ])
         .denies(&["chmod -R 000 /etc", "chown dev /srv", "chattr -i /etc/passwd", "setcap cap_net_raw+ep ./x"])
         .passes(&["chmod +x scripts/run.sh", "chmod -R u+rwX target"]),
 ];
