@@ -12,7 +12,7 @@ use tokio::process::Command;
 
 use crate::codex::{self, Codex};
 use crate::error::UserError;
-use crate::{env, exit, process, ui};
+use crate::{env, exit, home, process, ui};
 
 mod page;
 mod scenes;
@@ -64,11 +64,29 @@ pub fn run(args: &Args) -> Result<u8> {
     runtime.block_on(async {
         tokio::select! {
             result = demo(args) => result,
-            _ = tokio::signal::ctrl_c() => {
+            () = interrupted() => {
                 Err(UserError::new("interrupted; the temporary folder is removed").into())
             }
         }
     })
+}
+
+/// Waits for Ctrl-C, or a polite request to end.
+#[cfg(unix)]
+async fn interrupted() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let Ok(mut terminated) = signal(SignalKind::terminate()) else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        _ = terminated.recv() => {}
+    }
+}
+
+#[cfg(not(unix))]
+async fn interrupted() {
+    let _ = tokio::signal::ctrl_c().await;
 }
 
 async fn demo(args: &Args) -> Result<u8> {
@@ -113,6 +131,15 @@ fn cache() -> Result<PathBuf> {
             .hint(format!("set HOME or {}", env::CACHE))
     })?;
     Ok(dirs.cache_dir().join("codex-ds"))
+}
+
+/// Where the demo's own folder is made: in the cache, but for a cache in which no profile may be,
+/// as where HOME itself is temporary. Codex takes `/var/tmp` for no temporary folder.
+fn playground(cache: &Path) -> &Path {
+    match home::checked(&cache.join("demo")) {
+        Ok(_) => cache,
+        Err(_) => Path::new("/var/tmp"),
+    }
 }
 
 async fn find_codex(args: &Args, cache: &Path) -> Result<Codex> {
@@ -216,8 +243,9 @@ struct Stage {
 impl Stage {
     async fn build(cache: &Path, codex: Codex, mcp: Option<PathBuf>) -> Result<Self> {
         fs_err::create_dir_all(cache)?;
-        // Not under the system's temporary folder, where Codex makes no helpers for a home.
-        let root = tempfile::Builder::new().prefix("demo-").tempdir_in(cache)?;
+        let root = tempfile::Builder::new()
+            .prefix("demo-")
+            .tempdir_in(playground(cache))?;
         let stage = Self {
             server: scenes::server()?,
             page: page::Page::serve()?,
