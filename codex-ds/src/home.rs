@@ -82,10 +82,19 @@ pub fn checked(path: &Path) -> Result<PathBuf> {
         .hint("name a folder whose whole path is text with --home")
         .into());
     }
-    let codex = user_home()?.join(".codex");
-    if real == codex || real == real_path(&codex)? {
+    let user = user_home()?;
+    let codex = user.join(".codex");
+    if real.starts_with(&codex) || real.starts_with(real_path(&codex)?) {
         return Err(UserError::usage(format!(
-            "{} is Codex's own folder; codex-ds never writes there",
+            "{} is Codex's own folder, or in it; codex-ds never writes there",
+            path.display()
+        ))
+        .hint("leave --home away to use ~/.codex-ds, or name another folder")
+        .into());
+    }
+    if real_path(&user)?.starts_with(&real) {
+        return Err(UserError::usage(format!(
+            "{} is your home folder, or holds it: a profile needs a folder of its own",
             path.display()
         ))
         .hint("leave --home away to use ~/.codex-ds, or name another folder")

@@ -5,7 +5,6 @@ use std::io::{IsTerminal as _, Write as _};
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// Writes to standard output; colour is stripped where it is not wanted. A closed pipe is no error.
-#[expect(clippy::print_stdout, reason = "the one place for it")]
 pub fn out(text: &str) {
     let mut stdout = anstream::stdout().lock();
     let _ = stdout.write_all(text.as_bytes());
@@ -13,7 +12,6 @@ pub fn out(text: &str) {
 }
 
 /// Writes to standard error; colour is stripped where it is not wanted.
-#[expect(clippy::print_stderr, reason = "the one place for it")]
 pub fn err(text: &str) {
     let mut stderr = anstream::stderr().lock();
     let _ = stderr.write_all(text.as_bytes());
@@ -58,6 +56,9 @@ pub fn confirm(question: &str) -> std::io::Result<bool> {
 }
 
 /// A line on standard error that says what is going on, on a terminal only; gone when dropped.
+///
+/// # Panics
+/// Never: its template is a constant.
 #[must_use]
 pub fn progress(text: &str) -> Progress {
     let bar = if std::io::stderr().is_terminal() {

@@ -22,6 +22,8 @@ pub(super) struct Profile {
     /// The folders that `[projects]` marks trusted: an answer in Codex's own dialog, or 0.163.0 by
     /// itself.
     pub(super) trusted: Vec<PathBuf>,
+    /// The folders beside the workspace that the sandbox leaves writable.
+    pub(super) writable: Vec<PathBuf>,
     /// The named profiles, in the order in which they are laid over the base file.
     pub(super) over: Vec<DocumentMut>,
 }
@@ -70,6 +72,17 @@ pub(super) fn read(home: &Path, names: &[String]) -> Result<Profile> {
                 profile.trusted.push(PathBuf::from(folder));
             }
         }
+        let writable = document
+            .get("sandbox_workspace_write")
+            .and_then(|sandbox| sandbox.get("writable_roots"))
+            .and_then(Item::as_array);
+        for folder in writable
+            .into_iter()
+            .flatten()
+            .filter_map(|folder| folder.as_str())
+        {
+            profile.writable.push(PathBuf::from(folder));
+        }
         if index > 0 {
             profile.over.push(document);
         }
@@ -99,7 +112,7 @@ mod tests {
     fn reads_what_counts_from_the_base_and_the_profile_over_it() {
         let home = tempfile::tempdir().expect("a temporary folder");
         let write = |name: &str, text: &str| {
-            std::fs::write(home.path().join(name), text).expect("a file");
+            fs_err::write(home.path().join(name), text).expect("a file");
         };
         write(
             "config.toml",
@@ -131,7 +144,7 @@ mod tests {
     fn a_wrong_name_is_an_error_that_lists_the_right_ones() {
         let home = tempfile::tempdir().expect("a temporary folder");
         for name in ["config.toml", "native.config.toml", "fast.config.toml"] {
-            std::fs::write(home.path().join(name), "").expect("a file");
+            fs_err::write(home.path().join(name), "").expect("a file");
         }
         for name in ["nativ", "", "../x"] {
             let error = read(home.path(), &[name.to_owned()]).expect_err("no such profile");

@@ -88,7 +88,7 @@ fn fault(home: &Path, over: &[DocumentMut], receipt: &Json) -> Option<Fault> {
 /// The length of a program, bytes; `None` when it cannot be started.
 fn program_length(path: &Path) -> Option<u64> {
     let metadata = std::fs::metadata(path).ok()?;
-    (metadata.is_file() && is_executable(&metadata)).then(|| metadata.len())
+    (metadata.is_file() && is_executable(&metadata)).then_some(metadata.len())
 }
 
 #[cfg(unix)]

@@ -168,11 +168,14 @@ pub(crate) fn plan_with(inputs: &Inputs<'_>, overrides: &[OsString]) -> Result<L
     if scan.has_session() {
         warnings.extend(guard::check(inputs.home, &profile.over)?);
     }
-    let mut folders = Folders::default();
     let spelled = match scan.folders.last() {
         Some(folder) => inputs.cwd.join(folder),
         None => inputs.cwd.to_path_buf(),
     };
+    if scan.has_session() {
+        keep_profile_out_of_reach(inputs, &scan, &profile, &spelled)?;
+    }
+    let mut folders = Folders::default();
     let session = judge(&spelled, inputs);
     let trusted = session.working == Trust::Trusted;
     // What Codex looks up here comes first: it has to fit, whatever else does not.
@@ -377,6 +380,38 @@ fn weakened(scan: &Scan) -> Vec<String> {
     }
     warnings.dedup();
     warnings
+}
+
+/// The sandbox lets a command write in the workspace: with the profile in it, a script could replace
+/// the guard, and no rule would see that.
+fn keep_profile_out_of_reach(
+    inputs: &Inputs<'_>,
+    scan: &Scan,
+    profile: &Profile,
+    workspace: &Path,
+) -> Result<()> {
+    let added = scan
+        .options
+        .iter()
+        .filter(|(name, _)| name == "--add-dir")
+        .filter_map(|(_, value)| value.as_ref().map(|value| workspace.join(value)));
+    let folders = std::iter::once(workspace.to_path_buf())
+        .chain(added)
+        .chain(profile.writable.iter().cloned());
+    for folder in folders {
+        let real = folder.canonicalize().unwrap_or(folder);
+        if inputs.home.starts_with(&real) {
+            return Err(UserError::usage(format!(
+                "the profile in {} lies in {}, which sandboxed commands can write: one of them could \
+                 replace the guard",
+                inputs.home.display(),
+                real.display()
+            ))
+            .hint("start in the repository that you work on, or name it: codex-ds -C DIR")
+            .into());
+        }
+    }
+    Ok(())
 }
 
 /// A later `-c projects` would replace the pin.

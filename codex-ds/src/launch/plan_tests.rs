@@ -144,6 +144,28 @@ fn every_folder_above_is_pinned_also_above_the_root() {
 }
 
 #[test]
+fn a_workspace_that_holds_the_profile_is_refused() {
+    let world = World::new();
+    let above = world.at("").display().to_string();
+    let refused = |cwd: &str, line: &str| {
+        let (text, code) = render(&world.plan(cwd, line).expect_err("it is refused"));
+        assert_eq!(code, crate::exit::USAGE, "{line}");
+        assert!(text.contains("could replace the guard"), "{text}");
+    };
+    refused("", "exec hi");
+    refused("home", "");
+    refused("plain", &format!("-C {above} exec hi"));
+    refused("plain", "exec --add-dir .. hi");
+    assert!(world.plan("", "login status").is_ok());
+    assert!(world.plan("", "-C plain exec hi").is_ok());
+    world.write(
+        "home/config.toml",
+        &format!("[sandbox_workspace_write]\nwritable_roots = [{above:?}]\n"),
+    );
+    refused("plain", "exec hi");
+}
+
+#[test]
 fn however_deep_the_folder_what_codex_looks_up_is_pinned() {
     let world = World::new();
     let deep = format!("r/{}", "dddddddddd/".repeat(200));
@@ -326,10 +348,7 @@ fn agents_md_is_handed_over_where_the_pin_drops_it() {
         text.starts_with("\"own\\n\\n") && text.contains("use tabs"),
         "{text}"
     );
-    assert_eq!(
-        instructions(&world.launch("plain", "-C ../r")).is_some(),
-        true
-    );
+    assert!(instructions(&world.launch("plain", "-C ../r")).is_some());
     assert_eq!(instructions(&world.launch("plain", "")), None);
     assert_eq!(instructions(&world.launch("r", "login status")), None);
     let long = format!("developer_instructions = \"{}\"\n", "x".repeat(120_000));
@@ -375,9 +394,9 @@ fn says_what_weakens_the_profile() {
         "-c model=x",
         "exec -- --yolo",
     ] {
-        lines.push_str(&format!("{line}\n"));
+        lines = format!("{lines}{line}\n");
         for warning in world.launch("plain", line).warnings {
-            lines.push_str(&format!("    {warning}\n"));
+            lines = format!("{lines}    {warning}\n");
         }
     }
     insta::assert_snapshot!(lines);
@@ -421,7 +440,7 @@ fn bytes_that_are_no_text_are_handed_on() {
     let world = World::new();
     let odd = OsString::from_vec(b"fix \xff".to_vec());
     let launch = plan(&Inputs {
-        args: &[odd.clone()],
+        args: std::slice::from_ref(&odd),
         cwd: &world.at("plain"),
         home: &world.at("home"),
         trusted: &world.trusted,

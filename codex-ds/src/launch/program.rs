@@ -73,7 +73,7 @@ mod tests {
 
     fn program(path: &Path) {
         std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
-        std::fs::write(path, "").expect("a file");
+        fs_err::write(path, "").expect("a file");
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("a mode");
     }
 
@@ -89,7 +89,7 @@ mod tests {
         let receipt = |pinned: bool, file: &str| {
             let json =
                 serde_json::json!({"codex": {"path": at(file), "pinned": pinned}, "more": 1});
-            std::fs::write(at("receipt.json"), json.to_string()).expect("a file");
+            fs_err::write(at("receipt.json"), json.to_string()).expect("a file");
         };
         let find = |path: Option<&OsStr>| find(root.path(), path, Some(&at("ours/codex-ds")));
 
@@ -104,7 +104,7 @@ mod tests {
         assert_eq!(find(Some(&path)).expect("named"), at("recorded/codex"));
         receipt(true, "gone/codex");
         assert!(find(Some(&path)).is_err());
-        std::fs::write(at("receipt.json"), "no JSON").expect("a file");
+        fs_err::write(at("receipt.json"), "no JSON").expect("a file");
         assert_eq!(find(Some(&path)).expect("on PATH"), at("bin/codex"));
         assert!(find(Some(OsStr::new(""))).is_err());
     }

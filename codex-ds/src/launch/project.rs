@@ -49,7 +49,7 @@ mod tests {
         ] {
             std::fs::create_dir_all(root.path().join(folder)).expect("a folder");
         }
-        std::fs::write(root.path().join("r/a/inner/.git"), "gitdir: elsewhere\n").expect("a file");
+        fs_err::write(root.path().join("r/a/inner/.git"), "gitdir: elsewhere\n").expect("a file");
         root
     }
 

@@ -77,7 +77,7 @@ mod tests {
             ("rollout-5.jsonl", line(r#""/work/c""#)),
             ("other.txt", line(r#""/work/d""#)),
         ] {
-            std::fs::write(day.join(name), text).expect("a file");
+            fs_err::write(day.join(name), text).expect("a file");
         }
         assert_eq!(
             folders(home.path()),

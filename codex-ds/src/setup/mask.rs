@@ -51,7 +51,9 @@ fn mask_table(table: &mut dyn TableLike, all: bool) {
         match item {
             Item::Table(table) => mask_table(table, all),
             Item::ArrayOfTables(tables) => {
-                tables.iter_mut().for_each(|table| mask_table(table, all))
+                for table in tables.iter_mut() {
+                    mask_table(table, all);
+                }
             }
             Item::Value(Value::Array(array)) if name == "args" => mask_arguments(array),
             Item::Value(value) => mask_value(value, all || is_secret(name)),

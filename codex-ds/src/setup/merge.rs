@@ -377,10 +377,7 @@ fn array_to_json(array: &Array) -> Json {
 #[must_use]
 pub fn line_of(text: &str, span: Option<Range<usize>>) -> usize {
     let end = span.map_or(0, |span| span.start).min(text.len());
-    1 + text.as_bytes()[..end]
-        .iter()
-        .filter(|&&b| b == b'\n')
-        .count()
+    1 + text[..end].matches('\n').count()
 }
 
 #[cfg(test)]

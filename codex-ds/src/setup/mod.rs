@@ -42,6 +42,10 @@ use receipt::{Choices, Receipt};
 /// (default, native, fast). Run it again at any time: what you changed stays yours and is named,
 /// and options that you leave away keep their last value.
 #[derive(Debug, clap::Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
 #[command(after_help = "\
 Examples:
   codex-ds setup --endpoint http://192.168.1.20:4000/v1
@@ -171,7 +175,14 @@ pub fn run(args: &Args) -> Result<u8> {
     apply::apply(&home, &plan, &mut |_| ControlFlow::Continue(()))?;
     let verified = runtime.block_on(verify::verify(&home, codex.as_ref(), &mut plan))?;
     drop(lock);
-    report::done(args, &home, &decided, codex.as_ref(), &plan, &verified);
+    let done = report::Done {
+        home: &home,
+        decided: &decided,
+        codex: codex.as_ref(),
+        plan: &plan,
+        verified: &verified,
+    };
+    report::done(args.json, &done);
     Ok(if verified.failed() {
         exit::FAILURE
     } else {

@@ -81,6 +81,9 @@ impl Decisions {
 
 /// The files of the profile in the order in which they are to be written: each after what it names.
 ///
+/// # Panics
+/// When our own template is no TOML, which tests rule out.
+///
 /// # Errors
 /// When no catalog can be made of the decisions.
 pub fn files(
@@ -302,13 +305,14 @@ fn add_mcp(document: &mut DocumentMut, entry: &servers::Entry) {
 }
 
 fn native(decisions: &Decisions) -> String {
+    use std::fmt::Write as _;
     let mut text = format!(
         "# `codex-ds -p native`: the server's own Responses API, without the router's translation.\n\
          model = {}\n",
         quoted(&decisions.native.model.id)
     );
     if decisions.has_native_provider() {
-        text.push_str(&format!("model_provider = \"{NATIVE_PROVIDER}\"\n"));
+        let _ = writeln!(text, "model_provider = \"{NATIVE_PROVIDER}\"");
     }
     text
 }

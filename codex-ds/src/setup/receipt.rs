@@ -148,6 +148,9 @@ impl Receipt {
     }
 
     /// The text of the file: the same for the same receipt.
+    ///
+    /// # Panics
+    /// When a path in it is not UTF-8; [`crate::home::checked`] lets none through.
     #[must_use]
     pub fn to_text(&self) -> String {
         let mut text = serde_json::to_string_pretty(self).expect("a receipt is plain data");

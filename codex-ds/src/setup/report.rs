@@ -141,112 +141,164 @@ fn guard_line(decided: &Decided, plan: &Plan, verified: &Verified) -> String {
     }
 }
 
-pub(super) fn done(
-    args: &Args,
-    home: &Path,
-    decided: &Decided,
-    codex: Option<&Codex>,
-    plan: &Plan,
-    verified: &Verified,
-) {
-    let decisions = &decided.decisions;
-    let guard = guard_line(decided, plan, verified);
-    if args.json {
-        let trust = plan
-            .trusted()
-            .map(|(key, hash)| json!({ "key": key, "hash": hash }));
-        ui::json(&json!({
-            "schema_version": SCHEMA_VERSION,
-            "home": home,
-            "dry_run": false,
-            "changes": plan.changes_anything(),
-            "codex": codex.map(|codex| json!({ "path": codex.path, "version": codex.version.to_string() })),
-            "endpoint": { "url": decisions.main.base_url, "kind": decisions.main.kind.name() },
-            "profiles": {
-                "default": { "model": decisions.main.model.id, "effort": decisions.family().default_level },
-                "native": { "model": decisions.native.model.id, "url": decisions.native.base_url },
-                "fast": { "effort": decisions.family().lightest().map(|level| level.effort) },
-            },
-            "context": decisions.window.context,
-            "compact_at": decisions.window.compact_at,
-            "mcp": decisions.mcp.iter().map(|entry| entry.server.name).collect::<Vec<_>>(),
-            "guard": { "live": matches!(verified, Verified::Live | Verified::LiveByUser), "status": guard, "trust": trust },
-            "files": files(plan, false),
-            "notes": decided.notes,
-        }));
+/// A set-up that was carried out.
+pub(super) struct Done<'a> {
+    pub(super) home: &'a Path,
+    pub(super) decided: &'a Decided,
+    pub(super) codex: Option<&'a Codex>,
+    pub(super) plan: &'a Plan,
+    pub(super) verified: &'a Verified,
+}
+
+pub(super) fn done(as_json: bool, done: &Done<'_>) {
+    if as_json {
+        ui::json(&done_json(done));
         return;
     }
+    let Done {
+        home,
+        codex,
+        plan,
+        verified,
+        ..
+    } = done;
+    ui::out(&done_text(done));
+    warnings(home, *codex, plan, verified);
+    if !verified.failed() {
+        ui::out(&next(home));
+    }
+}
+
+fn done_json(done: &Done<'_>) -> Json {
+    let Done {
+        home,
+        decided,
+        codex,
+        plan,
+        verified,
+    } = done;
+    let decisions = &decided.decisions;
+    let trust = plan
+        .trusted()
+        .map(|(key, hash)| json!({ "key": key, "hash": hash }));
+    json!({
+        "schema_version": SCHEMA_VERSION,
+        "home": home,
+        "dry_run": false,
+        "changes": plan.changes_anything(),
+        "codex": codex.map(|codex| json!({ "path": codex.path, "version": codex.version.to_string() })),
+        "endpoint": { "url": decisions.main.base_url, "kind": decisions.main.kind.name() },
+        "profiles": {
+            "default": { "model": decisions.main.model.id, "effort": decisions.family().default_level },
+            "native": { "model": decisions.native.model.id, "url": decisions.native.base_url },
+            "fast": { "effort": decisions.family().lightest().map(|level| level.effort) },
+        },
+        "context": decisions.window.context,
+        "compact_at": decisions.window.compact_at,
+        "mcp": servers(decided),
+        "guard": {
+            "live": matches!(verified, Verified::Live | Verified::LiveByUser),
+            "status": guard_line(decided, plan, verified),
+            "trust": trust,
+        },
+        "files": files(plan, false),
+        "notes": decided.notes,
+    })
+}
+
+fn servers(decided: &Decided) -> Vec<&'static str> {
+    decided
+        .decisions
+        .mcp
+        .iter()
+        .map(|entry| entry.server.name)
+        .collect()
+}
+
+/// What the profile is, a name and a value each.
+fn rows(done: &Done<'_>) -> Vec<(&'static str, String)> {
+    let Done {
+        decided,
+        codex,
+        plan,
+        verified,
+        ..
+    } = done;
+    let decisions = &decided.decisions;
+    let (main, native) = (&decisions.main, &decisions.native);
+    let family = decisions.family();
+    let effort = family
+        .default_level
+        .map(|effort| format!(", effort {effort}"));
+    let servers = servers(decided);
+    vec![
+        (
+            "codex",
+            match codex {
+                Some(codex) => format!("{} ({})", codex.version, codex.path.display()),
+                None => "not found on PATH".to_owned(),
+            },
+        ),
+        (
+            "endpoint",
+            format!("{} ({})", main.base_url, main.kind.name()),
+        ),
+        (
+            "default",
+            format!(
+                "{}, {} tokens of context, compacts at {}{}",
+                main.model.id,
+                thousands(decisions.window.context),
+                thousands(decisions.window.compact_at),
+                effort.unwrap_or_default(),
+            ),
+        ),
+        (
+            "-p native",
+            if decisions.has_native_provider() {
+                format!("{} at {}", native.model.id, native.base_url)
+            } else {
+                native.model.id.clone()
+            },
+        ),
+        (
+            "-p fast",
+            match family.lightest() {
+                Some(level) => format!("{}, effort {}", main.model.id, level.effort),
+                None => "the same: this model's reasoning levels are not known".to_owned(),
+            },
+        ),
+        (
+            "key",
+            match &decisions.key {
+                Key::Placeholder => "none (a placeholder is sent)".to_owned(),
+                Key::Env(name) => format!("from the variable {name}"),
+                Key::File(path) => format!("from {}", path.display()),
+            },
+        ),
+        (
+            "mcp",
+            if servers.is_empty() {
+                "none".to_owned()
+            } else {
+                servers.join(", ")
+            },
+        ),
+        ("guard", guard_line(decided, plan, verified)),
+    ]
+}
+
+fn done_text(done: &Done<'_>) -> String {
+    let Done {
+        home,
+        decided,
+        plan,
+        ..
+    } = done;
     let mut text = format!("codex-ds profile in {}\n", home.display());
-    let mut row = |name: &str, value: String| {
+    for (name, value) in rows(done) {
         let _ = writeln!(text, "  {name:<10} {value}");
-    };
-    row(
-        "codex",
-        match codex {
-            Some(codex) => format!("{} ({})", codex.version, codex.path.display()),
-            None => "not found on PATH".to_owned(),
-        },
-    );
-    row(
-        "endpoint",
-        format!(
-            "{} ({})",
-            decisions.main.base_url,
-            decisions.main.kind.name()
-        ),
-    );
-    row(
-        "default",
-        format!(
-            "{}, {} tokens of context, compacts at {}{}",
-            decisions.main.model.id,
-            thousands(decisions.window.context),
-            thousands(decisions.window.compact_at),
-            decisions
-                .family()
-                .default_level
-                .map(|effort| format!(", effort {effort}"))
-                .unwrap_or_default(),
-        ),
-    );
-    let elsewhere = if decisions.has_native_provider() {
-        format!(" at {}", decisions.native.base_url)
-    } else {
-        String::new()
-    };
-    row(
-        "-p native",
-        format!("{}{elsewhere}", decisions.native.model.id),
-    );
-    row(
-        "-p fast",
-        match decisions.family().lightest() {
-            Some(level) => format!("{}, effort {}", decisions.main.model.id, level.effort),
-            None => "the same: this model's reasoning levels are not known".to_owned(),
-        },
-    );
-    row(
-        "key",
-        match &decisions.key {
-            Key::Placeholder => "none (a placeholder is sent)".to_owned(),
-            Key::Env(name) => format!("from the variable {name}"),
-            Key::File(path) => format!("from {}", path.display()),
-        },
-    );
-    row(
-        "mcp",
-        if decisions.mcp.is_empty() {
-            "none".to_owned()
-        } else {
-            decisions
-                .mcp
-                .iter()
-                .map(|entry| entry.server.name)
-                .collect::<Vec<_>>()
-                .join(", ")
-        },
-    );
-    row("guard", guard);
+    }
     if plan.changes_anything() {
         for change in &plan.changes {
             let _ = writeln!(text, "  {:<10} {}", change.action.name(), change.name);
@@ -258,11 +310,7 @@ pub(super) fn done(
     for note in &decided.notes {
         let _ = writeln!(text, "note: {note}");
     }
-    ui::out(&text);
-    warnings(home, codex, plan, verified);
-    if !verified.failed() {
-        ui::out(&next(home));
-    }
+    text
 }
 
 fn warnings(home: &Path, codex: Option<&Codex>, plan: &Plan, verified: &Verified) {
@@ -312,7 +360,7 @@ fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);

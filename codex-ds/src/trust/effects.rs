@@ -289,7 +289,7 @@ fn mcp_server(item: &Item) -> String {
         // Their values may be secrets.
         let names = name_list("env");
         if !names.is_empty() {
-            line.push_str(&format!(" (with {} set)", names.join(", ")));
+            line = format!("{line} (with {} set)", names.join(", "));
         }
         line
     } else if let Some(url) = text("url") {
@@ -350,7 +350,9 @@ fn json_commands(value: &serde_json::Value, found: &mut Vec<String>) {
             }
         }
         serde_json::Value::Array(values) => {
-            values.iter().for_each(|value| json_commands(value, found))
+            for value in values {
+                json_commands(value, found);
+            }
         }
         _ => {}
     }
@@ -430,13 +432,8 @@ mod tests {
         effects.sort();
         effects
             .iter()
-            .map(|effect| {
-                format!(
-                    "{:?} | {} | {}\n",
-                    effect.weight, effect.source, effect.text
-                )
-            })
-            .collect()
+            .map(|effect| format!("{:?} | {} | {}", effect.weight, effect.source, effect.text))
+            .fold(String::new(), |text, line| text + &line + "\n")
     }
 
     #[test]

@@ -208,7 +208,7 @@ mod tests {
             r#"{"schema_version":1}"#,
         ] {
             let home = tempfile::tempdir().expect("a temporary folder");
-            std::fs::write(home.path().join(NAME), text).expect("a file");
+            fs_err::write(home.path().join(NAME), text).expect("a file");
             assert!(TrustList::load(home.path()).is_err(), "{text}");
             let (list, complaint) = TrustList::load_or_empty(home.path());
             assert_eq!(list, TrustList::default());
@@ -225,7 +225,7 @@ mod tests {
         let root = root.path().canonicalize().expect("a path");
         let config = root.join(".codex/config.toml");
         std::fs::create_dir(root.join(".codex")).expect("a folder");
-        std::fs::write(&config, "a = 1\n").expect("a file");
+        fs_err::write(&config, "a = 1\n").expect("a file");
         let mut list = TrustList::default();
         assert_eq!(list.standing(&root), Standing::Unknown);
         let sha256 = Snapshot::read(&root)
@@ -238,12 +238,12 @@ mod tests {
         });
         assert_eq!(list.standing(&root), Standing::Trusted);
         assert_eq!(list.standing(&root.join("sub")), Standing::Unknown);
-        std::fs::write(&config, "a = 2\n").expect("a file");
+        fs_err::write(&config, "a = 2\n").expect("a file");
         assert_eq!(
             list.standing(&root),
             Standing::Changed("its content changed".into())
         );
-        std::fs::write(&config, "a = 1\n").expect("a file");
+        fs_err::write(&config, "a = 1\n").expect("a file");
         assert_eq!(list.standing(&root), Standing::Trusted);
         std::fs::remove_dir_all(root.join(".codex")).expect("the folder");
         assert!(matches!(list.standing(&root), Standing::Changed(_)));

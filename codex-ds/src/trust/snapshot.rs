@@ -185,7 +185,7 @@ mod tests {
         for (name, content) in files {
             let path = root.path().join(DOT_CODEX).join(name);
             std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
-            std::fs::write(path, content).expect("a file");
+            fs_err::write(path, content).expect("a file");
         }
         root
     }
