@@ -37,6 +37,16 @@ fn everything_holds_and_nothing_is_left_behind() {
 }
 
 #[test]
+fn it_plays_where_the_cache_is_under_the_temporary_folder() {
+    let newest = CodexVersion::all().last().expect("a version is listed");
+    let mut env = TestEnvironment::with_codex(newest);
+    env.set("CODEX_DS_CACHE", env.tmp().join("cache"));
+    env.codex_ds(["demo", "--no-mcp"]).run().success();
+    assert_eq!(entries(&env.tmp()), ["cache"]);
+    assert_eq!(entries(&env.tmp().join("cache")), [""; 0]);
+}
+
+#[test]
 fn without_codex_or_npm_it_says_what_to_install() {
     let mut env = TestEnvironment::new();
     env.set("PATH", env.tmp());
