@@ -22,6 +22,7 @@ pub mod flags;
 pub mod k8s;
 pub mod kubectl;
 pub mod names;
+pub mod nodes;
 pub mod reader;
 pub mod recipe;
 pub mod render;

@@ -299,3 +299,39 @@ fn a_cluster_that_cannot_be_reached_is_said_to_be_so() {
     assert_eq!(none.code, Some(3), "{none:?}");
     assert!(none.stderr.contains("install kubectl"), "{none:?}");
 }
+
+#[test]
+fn nodes_are_asked_in_pods_that_are_gone_afterwards() {
+    let good = "kernel=6.17.0-1026-nvidia\nmtu=9000\nspeed=200000\nstate=up\nlink=4: ACTIVE\n\
+        gid=3 RoCE v2 0000:0000:0000:0000:0000:ffff:c0a8:640a\ngid=4 RoCE v2 0000:0000:0000:0000:0000:ffff:c0a8:640b\n\
+        model_files=50\nend=1\n";
+    let mut state = empty();
+    let probe = |role: &str| format!("vllm-deepseek-v4-flash-probe-{role}");
+    state.logs.insert(probe("head"), good.to_owned());
+    state
+        .logs
+        .insert(probe("worker"), good.replace("mtu=9000", "mtu=1500"));
+    let (environment, cluster) = world(state);
+    let asked = environment.codex_ds(["deploy", "nodes"]).run();
+    assert_eq!(asked.code, Some(1), "{asked:?}");
+    assert!(
+        asked
+            .stdout
+            .contains("nvidia-spark-2: MTU: found 1500, expected 9000\n  nmcli connection modify"),
+        "{asked:?}"
+    );
+    assert!(!asked.stdout.contains("nvidia-spark-1: MTU"), "{asked:?}");
+    let state = cluster.state();
+    assert!(
+        state.objects.keys().all(|path| !path.contains("probe")),
+        "a pod was left behind"
+    );
+    assert_eq!(
+        state
+            .changes
+            .iter()
+            .filter(|change| change.starts_with("POST"))
+            .count(),
+        2
+    );
+}

@@ -14,6 +14,7 @@ mod check;
 mod cluster;
 mod fit;
 mod init;
+mod nodes;
 mod recover;
 mod render;
 mod status;
@@ -50,6 +51,8 @@ enum Command {
     Apply(apply::ApplyArgs),
     /// Show the stack on one screen, and what is wrong with it
     Status(status::Args),
+    /// Look at both nodes: cable, RoCE, memory, versions, model files
+    Nodes(nodes::Args),
     /// Heal what a restart in the right order can heal
     Recover(recover::Args),
 }
@@ -81,6 +84,7 @@ pub fn run(args: &Args) -> Result<u8> {
         Command::Diff(args) => apply::diff(args),
         Command::Apply(args) => apply::apply(args),
         Command::Status(args) => status::run(args),
+        Command::Nodes(args) => nodes::run(args),
         Command::Recover(args) => recover::run(args),
     }
 }

@@ -218,6 +218,26 @@ impl State {
         match method {
             "GET" => self.get(path, query),
             "PATCH" => self.patch(path, query, body),
+            "POST" if path.ends_with("/pods") => {
+                let mut pod: Value = serde_json::from_slice(body).unwrap_or_default();
+                pod["status"] = json!({ "phase": "Succeeded" });
+                let name = pod["metadata"]["name"]
+                    .as_str()
+                    .unwrap_or_default()
+                    .to_owned();
+                self.objects.insert(format!("{path}/{name}"), pod.clone());
+                found(&pod)
+            }
+            // A pod that has ended is gone at once.
+            "DELETE"
+                if self
+                    .objects
+                    .get(path)
+                    .is_some_and(|pod| pod["status"]["phase"] == "Succeeded") =>
+            {
+                let pod = self.objects.remove(path).unwrap_or_default();
+                found(&pod)
+            }
             "DELETE" => {
                 let Some(object) = self.objects.get_mut(path) else {
                     return status(404, "NotFound", "not found");

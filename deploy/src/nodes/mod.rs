@@ -1,0 +1,384 @@
+//! Facts of the two nodes that no manifest and no log shows: the cable, the RoCE device, memory, the
+//! desktop, versions, and the model's files.
+//!
+//! One shell script reads them, over ssh or in a short-lived pod; nothing on the nodes is changed.
+
+use std::collections::BTreeMap;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::json;
+
+use crate::engine::Rank;
+use crate::k8s::yaml;
+use crate::kubectl::{Kubectl, KubectlError};
+use crate::names::Hca;
+use crate::render::MANAGED_BY;
+use crate::site::Site;
+
+mod judge;
+
+pub use judge::{Finding, judge};
+
+const SCRIPT: &str = include_str!("probe.sh");
+
+/// What was read on a node.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Report {
+    /// Keys and values as the script prints them.
+    pub values: BTreeMap<String, String>,
+    /// The GIDs of the RoCE device: index, kind, value.
+    pub gids: Vec<String>,
+}
+
+impl Report {
+    /// Reads what the script printed; `None` when it did not come to its end.
+    #[must_use]
+    pub fn read(text: &str) -> Option<Self> {
+        let mut report = Self::default();
+        for line in text.lines() {
+            let Some((key, value)) = line.split_once('=') else {
+                continue;
+            };
+            if key == "gid" {
+                report.gids.push(value.to_owned());
+            } else {
+                report
+                    .values
+                    .insert(key.to_owned(), value.trim().to_owned());
+            }
+        }
+        report.values.remove("end").map(|_| report)
+    }
+
+    fn get(&self, key: &str) -> Option<&str> {
+        self.values
+            .get(key)
+            .map(String::as_str)
+            .filter(|value| !value.is_empty())
+    }
+
+    fn number(&self, key: &str) -> Option<f64> {
+        self.get(key)?.parse().ok()
+    }
+}
+
+/// The script with a node's own values in front.
+#[must_use]
+pub fn script(site: &Site, rank: Rank, root: &str) -> String {
+    let node = rank.node(site);
+    let peer = match rank {
+        Rank::Head => &site.worker,
+        Rank::Worker => &site.head,
+    };
+    let hca = node.hca.first().map_or("", Hca::as_str);
+    let (device, port) = hca.split_once(':').unwrap_or((hca, "1"));
+    // Where the model is on the node itself.
+    let model = site.model.path.as_str().replacen(
+        site.storage.models_mount.as_str(),
+        site.storage.models_host_path.as_str(),
+        1,
+    );
+    // IP and ICMP headers take 28 bytes.
+    let payload = site.nccl.mtu - 28;
+    format!(
+        "ROOT='{root}' IF='{}' HCA='{device}' PORT='{port}' PEER='{}' PAYLOAD='{payload}' MODEL='{model}'\n{SCRIPT}",
+        node.fabric_if, peer.fabric_ip
+    )
+}
+
+/// Why a node could not be asked.
+#[derive(Debug, thiserror::Error)]
+pub enum NodeError {
+    /// The cluster refused.
+    #[error(transparent)]
+    Kubectl(#[from] KubectlError),
+    /// ssh failed.
+    #[error("ssh {target}: {message}")]
+    Ssh {
+        /// Where to.
+        target: String,
+        /// What it said.
+        message: String,
+    },
+    /// The script did not come to its end.
+    #[error("{node}: the probe did not come to its end: {message}")]
+    Unfinished {
+        /// The node.
+        node: String,
+        /// The end of what it printed, or what the pod is.
+        message: String,
+    },
+}
+
+/// Asks a node over ssh, as the target names it.
+///
+/// # Errors
+/// When ssh fails.
+pub fn over_ssh(site: &Site, rank: Rank, target: &str) -> Result<Report, NodeError> {
+    let failed = |message: String| NodeError::Ssh {
+        target: target.to_owned(),
+        message,
+    };
+    let output = Command::new("ssh")
+        .args([
+            "-o",
+            "BatchMode=yes",
+            "-o",
+            "ConnectTimeout=10",
+            "--",
+            target,
+        ])
+        .arg(format!(
+            "sh -c {}",
+            shell_words::quote(&script(site, rank, ""))
+        ))
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| failed(error.to_string()))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    Report::read(&text)
+        .ok_or_else(|| failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
+}
+
+/// How often a wait looks, and how many times.
+const PAUSE: Duration = Duration::from_secs(2);
+const PATIENCE: u32 = 150;
+
+/// Asks a node in a pod that is removed afterwards. It asks for no GPU, so it runs beside an engine.
+///
+/// # Errors
+/// When the cluster refuses, or the pod does not end.
+pub fn in_pod(
+    kubectl: &dyn Kubectl,
+    site: &Site,
+    rank: Rank,
+    pause: &mut dyn FnMut(Duration),
+) -> Result<Report, NodeError> {
+    let name = format!("{}-probe-{}", site.name, rank.word());
+    let namespace = site.namespace.as_str();
+    let remove = || {
+        kubectl.run(
+            &[
+                "delete",
+                "pod",
+                &name,
+                "--namespace",
+                namespace,
+                "--ignore-not-found",
+                "--wait=true",
+            ],
+            None,
+        )
+    };
+    // One that an interruption left behind would be in the way.
+    remove()?;
+    kubectl.run(&["create", "--filename=-"], Some(&pod(site, rank, &name)))?;
+    let mut phase = String::new();
+    for _ in 0..PATIENCE {
+        phase = kubectl.run(
+            &[
+                "get",
+                "pod",
+                &name,
+                "--namespace",
+                namespace,
+                "--output=jsonpath={.status.phase}",
+            ],
+            None,
+        )?;
+        if matches!(phase.as_str(), "Succeeded" | "Failed") {
+            break;
+        }
+        pause(PAUSE);
+    }
+    let text = kubectl.run(&["logs", &name, "--namespace", namespace], None);
+    remove()?;
+    let text = text.map_err(|error| NodeError::Unfinished {
+        node: rank.node(site).host.to_string(),
+        message: format!("its pod is {phase}; {error}"),
+    })?;
+    Report::read(&text).ok_or_else(|| NodeError::Unfinished {
+        node: rank.node(site).host.to_string(),
+        message: text.lines().last().unwrap_or_default().to_owned(),
+    })
+}
+
+fn pod(site: &Site, rank: Rank, name: &str) -> String {
+    yaml::write(
+        &json!({
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {
+                "name": name,
+                "namespace": site.namespace.as_str(),
+                "labels": { MANAGED_BY.0: MANAGED_BY.1 },
+            },
+            "spec": {
+                "nodeSelector": { "kubernetes.io/hostname": rank.node(site).host.as_str() },
+                "restartPolicy": "Never",
+                "hostNetwork": true,
+                "hostPID": true,
+                "automountServiceAccountToken": false,
+                "tolerations": [{ "operator": "Exists" }],
+                "containers": [{
+                    "name": "probe",
+                    "image": site.image.as_str(),
+                    "imagePullPolicy": site.pull_policy.word(),
+                    "command": ["/bin/sh", "-c", script(site, rank, "/host")],
+                    "volumeMounts": [{ "name": "host", "mountPath": "/host", "readOnly": true }],
+                }],
+                "volumes": [{ "name": "host", "hostPath": { "path": "/", "type": "Directory" } }],
+            },
+        }),
+        &[],
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recipe::Recipe;
+    use crate::site::{Answers, Shape, template};
+    use std::sync::Mutex;
+
+    fn site() -> Site {
+        let answers = Answers::example(Shape::Deployments);
+        let text = template(&answers, Recipe::built_in(&answers.recipe).unwrap());
+        Site::parse("site.toml", &text, &|path| panic!("no {path}")).unwrap()
+    }
+
+    /// A folder that looks like a node's root.
+    fn root() -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        for (path, text) in [
+            ("sys/class/net/enp1s0f1np1/mtu", "9000\n"),
+            ("sys/class/net/enp1s0f1np1/speed", "200000\n"),
+            ("sys/class/net/enp1s0f1np1/operstate", "up\n"),
+            ("sys/class/infiniband/rocep1s0f1/fw_ver", "28.45.4028\n"),
+            (
+                "sys/class/infiniband/rocep1s0f1/ports/1/rate",
+                "200 Gb/sec (4X HDR)\n",
+            ),
+            (
+                "sys/class/infiniband/rocep1s0f1/ports/1/state",
+                "4: ACTIVE\n",
+            ),
+            (
+                "sys/class/infiniband/rocep1s0f1/ports/1/gids/0",
+                "0000:0000:0000:0000:0000:0000:0000:0000\n",
+            ),
+            (
+                "sys/class/infiniband/rocep1s0f1/ports/1/gids/3",
+                "0000:0000:0000:0000:0000:ffff:c0a8:640a\n",
+            ),
+            (
+                "sys/class/infiniband/rocep1s0f1/ports/1/gid_attrs/types/3",
+                "RoCE v2\n",
+            ),
+            (
+                "mnt/models/DeepSeek-V4-Flash-0731/model-1.safetensors",
+                "weights",
+            ),
+            ("mnt/models/DeepSeek-V4-Flash-0731/config.json", "{}"),
+        ] {
+            let path = root.path().join(path);
+            fs_err::create_dir_all(path.parent().unwrap()).unwrap();
+            fs_err::write(path, text).unwrap();
+        }
+        root
+    }
+
+    fn run(root: &std::path::Path) -> Report {
+        let script =
+            script(&site(), Rank::Head, root.to_str().unwrap()).replace("command -v ping", "false");
+        let output = Command::new("sh").arg("-c").arg(script).output().unwrap();
+        Report::read(&String::from_utf8_lossy(&output.stdout)).unwrap()
+    }
+
+    #[test]
+    fn the_script_reads_a_node() {
+        let root = root();
+        let report = run(root.path());
+        for (key, value) in [
+            ("mtu", "9000"),
+            ("speed", "200000"),
+            ("state", "up"),
+            ("firmware", "28.45.4028"),
+            ("rate", "200 Gb/sec (4X HDR)"),
+            ("link", "4: ACTIVE"),
+            ("model_files", "2"),
+        ] {
+            assert_eq!(report.get(key), Some(value), "{key}");
+        }
+        assert_eq!(
+            report.gids,
+            ["3 RoCE v2 0000:0000:0000:0000:0000:ffff:c0a8:640a"]
+        );
+        assert!(report.get("kernel").is_some());
+        // Another size of one file is another sum.
+        let sum = report.get("model_sum").unwrap().to_owned();
+        fs_err::write(
+            root.path()
+                .join("mnt/models/DeepSeek-V4-Flash-0731/config.json"),
+            "{ }",
+        )
+        .unwrap();
+        assert_ne!(run(root.path()).get("model_sum"), Some(sum.as_str()));
+    }
+
+    #[test]
+    fn a_node_without_anything_is_read_too() {
+        let root = tempfile::tempdir().unwrap();
+        let report = run(root.path());
+        assert_eq!(report.get("mtu"), None);
+        assert_eq!(report.get("model_files"), None);
+        assert_eq!(report.gids, [""; 0]);
+        assert_eq!(
+            Report::read("mtu=9000\n"),
+            None,
+            "it did not come to its end"
+        );
+    }
+
+    struct Pods(Mutex<Vec<String>>, &'static str);
+
+    impl Kubectl for Pods {
+        fn run(&self, args: &[&str], input: Option<&str>) -> Result<String, KubectlError> {
+            self.0.lock().unwrap().push(args[0].to_owned());
+            if args[0] == "create" {
+                assert!(
+                    input
+                        .unwrap()
+                        .contains("kubernetes.io/hostname: nvidia-spark-2")
+                );
+            }
+            Ok(match args[0] {
+                "get" => "Succeeded".to_owned(),
+                "logs" => self.1.to_owned(),
+                _ => String::new(),
+            })
+        }
+    }
+
+    #[test]
+    fn a_pod_is_removed_before_and_after() {
+        let cluster = Pods(Mutex::default(), "mtu=1500\nend=1\n");
+        let report = in_pod(&cluster, &site(), Rank::Worker, &mut |_| ()).unwrap();
+        assert_eq!(report.get("mtu"), Some("1500"));
+        assert_eq!(
+            *cluster.0.lock().unwrap(),
+            ["delete", "create", "get", "logs", "delete"]
+        );
+
+        let cluster = Pods(Mutex::default(), "sh: not found\n");
+        let error = in_pod(&cluster, &site(), Rank::Worker, &mut |_| ()).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .contains("nvidia-spark-2: the probe did not come to its end: sh: not found")
+        );
+        assert_eq!(cluster.0.lock().unwrap().last().unwrap(), "delete");
+    }
+}
