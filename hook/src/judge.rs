@@ -207,12 +207,15 @@ impl Interpreter<'_> {
     }
 
     pub(crate) fn first_match(&self, line: &Line<'_>) -> Option<&'static Rule> {
-        RULES.iter().find(|rule| {
-            self.policy.enforces(rule)
-                && match rule.on {
-                    Matcher::Commands(patterns) => patterns.iter().any(|p| line.matches(p)),
-                    Matcher::Analysis => false,
-                }
-        })
+        RULES
+            .iter()
+            .chain(self.policy.extra.iter().copied())
+            .find(|rule| {
+                self.policy.enforces(rule)
+                    && match rule.on {
+                        Matcher::Commands(patterns) => patterns.iter().any(|p| line.matches(p)),
+                        Matcher::Analysis => false,
+                    }
+            })
     }
 }

@@ -22,10 +22,12 @@ mod environment;
 mod expand;
 mod git;
 mod http;
+pub mod installed;
 mod interpreter;
 mod judge;
 mod limits;
 mod lists;
+mod mask;
 mod operators;
 mod outputs;
 mod patch;
@@ -33,19 +35,22 @@ mod places;
 mod policy;
 mod program;
 pub mod protocol;
+pub mod record;
 mod shells;
 mod snippets;
 mod special;
 mod state;
 mod syntax;
 mod text;
+mod tools;
 mod value;
 mod verdict;
 mod wrapping;
 
 pub use context::{Context, Files, NoFiles, RealFiles, find_workspace};
-pub use policy::{Policy, PolicyError, default_policy_toml};
-pub use program::main;
+pub use mask::mask;
+pub use policy::{Host, Log, Policy, PolicyError, default_policy_toml};
+pub use program::{main, respond};
 pub use verdict::{Denial, Verdict};
 
 /// Decides about a shell command. Pure: the same inputs give the same verdict.
@@ -65,6 +70,22 @@ pub fn evaluate_patch(patch: &str, policy: &Policy, context: &Context<'_>) -> Ve
     let interpreter = interpreter::Interpreter::new(policy, context);
     let state = state::State::new(value::Value::known(context.cwd.to_string_lossy()));
     match interpreter.patch(patch, &state) {
+        Ok(()) => Verdict::Allow,
+        Err(denial) => Verdict::Deny(denial),
+    }
+}
+
+/// Decides about a call of a tool that is no shell: `mcp__server__tool`, or one of Codex's own.
+#[must_use]
+pub fn evaluate_tool(
+    name: &str,
+    input: &serde_json::Value,
+    policy: &Policy,
+    context: &Context<'_>,
+) -> Verdict {
+    let mut interpreter = interpreter::Interpreter::new(policy, context);
+    let mut state = state::State::new(value::Value::known(context.cwd.to_string_lossy()));
+    match tools::check(&mut interpreter, name, input, &mut state) {
         Ok(()) => Verdict::Allow,
         Err(denial) => Verdict::Deny(denial),
     }

@@ -81,12 +81,17 @@ impl Interpreter<'_> {
         let full = absolute(path, state);
         let shown = || format!("{} {}", verb(act), path.shown());
         if act == Act::Read {
-            if self.is_secret(&full, path) {
+            if self.is_secret(&full, path) || self.is_listed(&full, &self.policy.secrets) {
                 self.deny("secret.read", shown())?;
             }
             return self.network_path(&full);
         }
         self.network_path(&full)?;
+        if self.is_listed(&full, &self.policy.protected)
+            || self.is_listed(&full, &self.policy.secrets)
+        {
+            self.deny("guard.protected", shown())?;
+        }
         let removes = matches!(act, Act::Delete | Act::Move);
         if self.is_guard(&full) || (removes && self.contains_guard(&full)) {
             self.deny("guard.tamper", shown())?;
@@ -189,6 +194,18 @@ impl Interpreter<'_> {
         list.iter().any(|entry| match entry.strip_prefix('~') {
             Some(rest) => listed(full, &format!("{home}{rest}")),
             None => listed(full, entry),
+        })
+    }
+
+    /// Whether a path is, or lies in, one of a list of the policy.
+    fn is_listed(&self, full: &Value, list: &[String]) -> bool {
+        let home = self.context.home.to_string_lossy();
+        list.iter().any(|entry| {
+            let entry = entry.trim_end_matches('/');
+            match entry.strip_prefix('~') {
+                Some(rest) => below(full, &format!("{home}{rest}")),
+                None => below(full, entry),
+            }
         })
     }
 

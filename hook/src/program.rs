@@ -3,11 +3,13 @@
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Instant;
 
-use crate::context::{Context, RealFiles, find_workspace};
+use crate::installed::{home, place, read_policy};
 use crate::limits;
-use crate::policy::Policy;
+use crate::policy::{Log, Policy};
 use crate::protocol::{self, ProtocolError, Request};
+use crate::record;
 use crate::verdict::{Denial, Verdict};
 
 /// The exit status that stops a tool call, if there is a reason on stderr.
@@ -36,6 +38,7 @@ pub fn main() -> ExitCode {
 }
 
 fn answer() -> Verdict {
+    let started = Instant::now();
     let mut bytes = Vec::with_capacity(4096);
     let read = std::io::stdin()
         .lock()
@@ -43,119 +46,78 @@ fn answer() -> Verdict {
         .read_to_end(&mut bytes);
     let request = match read {
         Err(e) => Err(ProtocolError::Read(e.to_string())),
-        Ok(_) if bytes.len() as u64 > limits::REQUEST_BYTES => Err(ProtocolError::Size),
         Ok(_) => protocol::parse(&bytes),
     };
     let request = match request {
         Ok(request) => request,
-        Err(error) => return Verdict::Deny(Denial::new("guard.protocol", error.to_string())),
+        Err(error) => return unreadable(&error),
     };
-    let (home, installed) = codex_home();
+    let (home, installed) = home();
     let (policy, problem) = if installed {
         read_policy(&home)
     } else {
         (Policy::default(), None)
     };
-    let mut verdict = decide(&request, &policy, home);
+    let mut verdict = decide(&request, &policy, &home);
+    let mut granted = false;
+    if installed {
+        let (text, cwd) = (request.text(), request.cwd().unwrap_or_default());
+        if let Verdict::Deny(denial) = &mut verdict {
+            granted = record::take_grant(&home, &text, cwd);
+            if !granted && let Some(code) = record::keep(&home, &text, cwd, &denial.rule) {
+                denial
+                    .notes
+                    .push(format!("(The user may run: codex-ds guard allow {code})"));
+            }
+        }
+        let kept = match policy.log {
+            Log::Off => false,
+            Log::Denied => verdict.is_deny(),
+            Log::All => true,
+        };
+        if kept {
+            let took = started.elapsed();
+            record::log(&home, request.tool(), &text, cwd, &verdict, granted, took);
+        }
+    }
+    if granted {
+        return Verdict::Allow;
+    }
     if let (Verdict::Deny(denial), Some(problem)) = (&mut verdict, problem) {
         denial.notes.push(problem);
     }
     verdict
 }
 
-fn decide(request: &Request, policy: &Policy, codex_home: PathBuf) -> Verdict {
-    match request {
-        Request::Command { command, cwd } => {
-            let context = match place(cwd.as_deref(), codex_home) {
-                Ok(context) => context,
-                Err(denial) => return Verdict::Deny(denial),
-            };
-            crate::evaluate(command, policy, &context)
-        }
-        Request::Patch { patch, cwd } => match place(cwd.as_deref(), codex_home) {
-            Ok(context) => crate::evaluate_patch(patch, policy, &context),
-            Err(denial) => Verdict::Deny(denial),
-        },
-        // MCP servers and Codex's own tools are chosen by the profile; they run no command here.
-        Request::Tool { .. } => Verdict::Allow,
+fn unreadable(error: &ProtocolError) -> Verdict {
+    Verdict::Deny(Denial::new("guard.protocol", error.to_string()))
+}
+
+/// The verdict on a request in the form that Codex sends, without grants and log.
+#[must_use]
+pub fn respond(bytes: &[u8], policy: &Policy, codex_home: &Path) -> Verdict {
+    match protocol::parse(bytes) {
+        Ok(request) => decide(&request, policy, codex_home),
+        Err(error) => unreadable(&error),
     }
 }
 
-/// The place of a request. In Codex 0.163 `cwd` is the session's directory, in 0.171 the call's.
-fn place(cwd: Option<&str>, codex_home: PathBuf) -> Result<Context<'static>, Box<Denial>> {
-    let cwd = match cwd {
+/// Decides about a request. In Codex 0.163 `cwd` is the session's directory, in 0.171 the call's.
+fn decide(request: &Request, policy: &Policy, codex_home: &Path) -> Verdict {
+    let refuse = |text: &str| Verdict::Deny(Denial::new("guard.protocol", text));
+    let cwd = match request.cwd() {
         Some(cwd) => PathBuf::from(cwd),
-        None => return Err(Denial::new("guard.protocol", "the request has no cwd")),
+        // A tool that runs nothing here needs no place.
+        None if matches!(request, Request::Tool { .. }) => PathBuf::from("/"),
+        None => return refuse("the request has no cwd"),
     };
     if !cwd.is_absolute() {
-        return Err(Denial::new(
-            "guard.protocol",
-            "the request's cwd is not absolute",
-        ));
+        return refuse("the request's cwd is not absolute");
     }
-    let home = std::env::var_os("HOME").map_or_else(|| PathBuf::from("/root"), PathBuf::from);
-    let user = std::env::var("USER").unwrap_or_else(|_| {
-        home.file_name()
-            .map(|name| name.to_string_lossy().into_owned())
-            .unwrap_or_default()
-    });
-    Ok(Context {
-        workspace: find_workspace(&cwd),
-        cwd,
-        home,
-        user,
-        codex_home,
-        files: &RealFiles,
-    })
-}
-
-/// The home that set-up installed this program into (`HOME/bin/codex-ds-hook`), and whether its
-/// policy counts. Without such a home the environment only says what to protect: a changed
-/// variable must not point the guard to a looser policy.
-fn codex_home() -> (PathBuf, bool) {
-    let installed = std::env::current_exe()
-        .ok()
-        .and_then(|exe| exe.parent()?.parent().map(Path::to_path_buf))
-        .filter(|home| home.join("guard.toml").exists());
-    if let Some(home) = installed {
-        return (home, true);
-    }
-    let home = std::env::var_os("CODEX_HOME").map_or_else(
-        || {
-            std::env::var_os("HOME")
-                .map_or_else(|| PathBuf::from("/root"), PathBuf::from)
-                .join(".codex-ds")
-        },
-        PathBuf::from,
-    );
-    (home, false)
-}
-
-/// The policy of a home. A file that is missing or bad never opens the guard: the built-in lab
-/// preset holds, and a bad file is named.
-fn read_policy(home: &Path) -> (Policy, Option<String>) {
-    let path = home.join("guard.toml");
-    let text = match std::fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return (Policy::default(), None),
-        Err(e) => {
-            return (
-                Policy::default(),
-                Some(format!(
-                    "({} cannot be read: {e}; preset lab holds.)",
-                    path.display()
-                )),
-            );
-        }
-    };
-    match Policy::parse(&text) {
-        Ok(policy) => (policy, None),
-        Err(e) => (
-            Policy::default(),
-            Some(format!(
-                "({} is not valid: {e}; preset lab holds.)",
-                path.display()
-            )),
-        ),
+    let context = place(&cwd, codex_home);
+    match request {
+        Request::Command { command, .. } => crate::evaluate(command, policy, &context),
+        Request::Patch { patch, .. } => crate::evaluate_patch(patch, policy, &context),
+        Request::Tool { name, input, .. } => crate::evaluate_tool(name, input, policy, &context),
     }
 }

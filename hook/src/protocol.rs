@@ -2,6 +2,8 @@
 //! reason on stderr. Exit 2 with a reason is the one form that stops a command whatever else
 //! happens; silence allows. Everything else fails open in Codex, so nothing else is ever done.
 
+use std::borrow::Cow;
+
 use serde_json::Value as Json;
 
 /// What Codex asks about.
@@ -25,7 +27,43 @@ pub enum Request {
     Tool {
         /// Its name.
         name: String,
+        /// Its arguments.
+        input: Json,
+        /// The session's working directory.
+        cwd: Option<String>,
     },
+}
+
+impl Request {
+    /// The folder of the request.
+    #[must_use]
+    pub fn cwd(&self) -> Option<&str> {
+        match self {
+            Self::Command { cwd, .. } | Self::Patch { cwd, .. } | Self::Tool { cwd, .. } => {
+                cwd.as_deref()
+            }
+        }
+    }
+
+    /// What is asked for, word for word.
+    #[must_use]
+    pub fn text(&self) -> Cow<'_, str> {
+        match self {
+            Self::Command { command, .. } => Cow::Borrowed(command),
+            Self::Patch { patch, .. } => Cow::Borrowed(patch),
+            Self::Tool { name, input, .. } => Cow::Owned(format!("{name} {input}")),
+        }
+    }
+
+    /// The tool's name.
+    #[must_use]
+    pub fn tool(&self) -> &str {
+        match self {
+            Self::Command { .. } => "Bash",
+            Self::Patch { .. } => "apply_patch",
+            Self::Tool { name, .. } => name,
+        }
+    }
 }
 
 /// Why a request could not be understood. Each one is a denial.
@@ -61,6 +99,9 @@ const SHELLS: &[&str] = &[
 /// # Errors
 /// It is not a request that a supported Codex sends.
 pub fn parse(bytes: &[u8]) -> Result<Request, ProtocolError> {
+    if bytes.len() as u64 > crate::limits::REQUEST_BYTES {
+        return Err(ProtocolError::Size);
+    }
     let json: Json =
         serde_json::from_slice(bytes).map_err(|e| ProtocolError::Json(e.to_string()))?;
     let Some(request) = json.as_object() else {
@@ -114,6 +155,8 @@ pub fn parse(bytes: &[u8]) -> Result<Request, ProtocolError> {
         }
         _ => Ok(Request::Tool {
             name: tool.to_owned(),
+            input: input.cloned().unwrap_or_default(),
+            cwd,
         }),
     }
 }

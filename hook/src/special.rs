@@ -6,6 +6,7 @@ use crate::call::joined;
 use crate::interpreter::{Eval, Interpreter};
 use crate::judge::takes_value;
 use crate::places::absolute;
+use crate::policy::Host;
 use crate::state::State;
 use crate::value::Value;
 use crate::{git, http, lists, snippets};
@@ -258,7 +259,16 @@ fn transfer(
             || raw.starts_with("scp://")
             || raw.split('/').next().is_some_and(|head| head.contains(':'))
     };
-    if let Some((last, sources)) = operands.split_last() {
+    let mut free = false;
+    for operand in operands.iter().filter(|operand| remote(operand)) {
+        let host = operand.raw().split(':').next().unwrap_or_default();
+        match this.policy.host(host) {
+            Host::ReadOnly => {}
+            Host::Free => free = true,
+            Host::Forbidden => this.deny("remote.host", shown())?,
+        }
+    }
+    if let Some((last, sources)) = operands.split_last().filter(|_| !free) {
         if remote(last) && !dry {
             this.deny("remote.write", shown())?;
         } else if sources.iter().any(|source| remote(source)) {

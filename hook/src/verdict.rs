@@ -67,7 +67,13 @@ impl Denial {
 
     /// A denial by this rule.
     pub(crate) fn by(rule: &'static Rule, offending: impl Into<String>) -> Box<Self> {
-        Self::new(rule.id, offending)
+        Box::new(Self {
+            rule: Cow::Borrowed(rule.id),
+            title: Cow::Borrowed(rule.title),
+            instead: Cow::Borrowed(rule.instead),
+            offending: offending.into(),
+            notes: Vec::new(),
+        })
     }
 }
 

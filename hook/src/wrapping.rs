@@ -6,6 +6,7 @@ use crate::call::joined;
 use crate::interpreter::{Eval, Interpreter};
 use crate::judge::takes_value;
 use crate::places::absolute;
+use crate::policy::Host;
 use crate::state::State;
 use crate::value::Value;
 
@@ -132,6 +133,14 @@ pub(crate) fn run(
             continue;
         }
         if skip > 0 {
+            // The machine that a remote command runs on.
+            if wrapper.place == Where::Remote && wrapper.skip == 1 && wrapper.sub.is_empty() {
+                match this.policy.host(raw) {
+                    Host::ReadOnly => {}
+                    Host::Free => return Ok(Value::output()),
+                    Host::Forbidden => this.deny("remote.host", format!("{program} {raw}"))?,
+                }
+            }
             skip -= 1;
             rest = after;
             continue;

@@ -94,6 +94,11 @@ pub fn files(
         name,
         content: Content::Toml(text.parse().expect("what we render is TOML")),
     };
+    // The model needs no look at the key that Codex sends.
+    let key_file = match &decisions.key {
+        Key::File(path) => Some(path.to_string_lossy()),
+        _ => None,
+    };
     Ok(vec![
         Wanted {
             name: HOOK,
@@ -113,7 +118,7 @@ pub fn files(
         },
         toml(
             "guard.toml",
-            &codex_ds_hook::default_policy_toml(decisions.preset),
+            &codex_ds_hook::default_policy_toml(decisions.preset, key_file.as_deref().as_slice()),
         ),
         toml("native.config.toml", &native(decisions)),
         toml("fast.config.toml", &fast(decisions)),

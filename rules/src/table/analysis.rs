@@ -47,5 +47,5 @@ pub(super) const RULES: &[Rule] = &[
     Rule::new("guard.protocol", Guard, "a request that the guard cannot read")
         .because("what cannot be read cannot be allowed", "tell the user that the guard and this Codex do not fit together; `codex-ds doctor` says more"),
     Rule::new("guard.tool", Guard, "a tool that the policy does not allow")
-        .because("its server is not on the list", "tell the user to add the server to [mcp] in guard.toml"),
+        .because("its server is denied, or it runs what cannot be read", "use the shell, or ask the user to list the server under [mcp] in guard.toml"),
 ];

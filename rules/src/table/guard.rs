@@ -20,6 +20,10 @@ pub(super) const RULES: &[Rule] = &[
         .because("it would turn off the checks that protect this machine", "ask the user to do it outside the session")
         .denies(&["rm ~/.codex/hooks.json", "echo x > ~/.codex-ds/guard.toml", "chmod -x ~/.codex-ds/bin/codex-ds-hook", "mkdir -p .codex && echo x > .codex/config.toml"])
         .passes(&["ls ~/.codex-ds", "cat ~/.codex-ds/config.toml"]),
+    Rule::new("guard.protected", Guard, "changing what guard.toml protects")
+        .because("the owner of this machine listed it", "leave it; ask the user")
+        .denies(&[])
+        .passes(&[]),
     Rule::new("guard.environment", Guard, "a variable that makes other programs run other code")
         .because("what runs then is not what the command says", "call the program by its full path")
         .denies(&["LD_PRELOAD=./x.so ls", "PATH=/tmp/evil:$PATH ls", "CODEX_HOME=/tmp/none ls", "BASH_ENV=x bash -c ls"])

@@ -42,6 +42,8 @@ pub(super) const RULES: &[Rule] = &[
         ])
         .denies(&["ssh spark-1 sudo reboot", "ssh spark-1 'rm -rf /mnt/models'", "kubectl exec vllm-0 -- kill 1", "docker exec db rm -rf /data", "scp x spark-1:/srv/", "slackcat -c general hi", "sftp spark-1"])
         .passes(&["ssh spark-1 uptime", "ssh spark-1 'journalctl -k | grep -i reboot'", "docker exec db pg_isready", "rsync -avn --delete ./ spark-1:/srv/x"]),
+    Rule::new("remote.host", Remote, "using a machine that guard.toml forbids")
+        .because("the owner of this machine listed it", "leave that machine; ask the user"),
     Rule::new("remote.transfer", Remote, "copying from another machine")
         .because("it may bring code or secrets along", "read single files there with `ssh HOST cat FILE`")
         .lab_only()
