@@ -9,7 +9,7 @@ export RUSTUP_HOME ?= $(patsubst %/.cargo/bin/cargo,%/.rustup,$(cargo))
 endif
 endif
 
-.PHONY: help demo test test-vllm peers peers-vllm install check
+.PHONY: help demo test test-page test-vllm peers peers-vllm install check
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r target what; do \
@@ -29,6 +29,10 @@ test: check peers ## everything that has to hold before a commit
 	else \
 		echo "cargo-deny is not installed: the check of licences and advisories is skipped"; \
 	fi
+
+test-page: check ## the dump's page in a real Chromium (CHROMIUM names it, else the one on PATH)
+	cargo build --workspace
+	cargo test --package codex-ds-tests --test dump -- --ignored
 
 test-vllm: check peers peers-vllm ## the tests against a real vLLM on CPU (4 GB of memory, Linux)
 	cargo build --workspace

@@ -349,3 +349,67 @@ fn wrong_usage_says_what_to_do() {
         assert!(run.stderr.contains("hint: "), "{run}");
     }
 }
+
+/// Text that runs, wherever a page takes it for markup or for a script.
+const HOSTILE: &str = "</script><script>document.title='PWNED'</script><img src=x onerror=\"document.title='PWNED'\">";
+
+#[test]
+#[ignore = "needs Chromium: make test-page"]
+fn nothing_that_was_recorded_runs_in_the_page() {
+    let env = TestEnvironment::new();
+    let body = serde_json::json!({
+        "model": HOSTILE, "prompt_cache_key": "k", HOSTILE: 1,
+        "input": [{"role": "user", "content": HOSTILE}],
+        "tools": [{"type": "function", "name": HOSTILE}],
+    })
+    .to_string();
+    let lines = [
+        serde_json::json!({"type": "session", "schema_version": 1, "started_ms": 1, "upstream": HOSTILE, "redacted": true}),
+        serde_json::json!({"type": "request", "n": 1, "at_ms": 1, "method": HOSTILE, "path": HOSTILE,
+            "headers": [[HOSTILE, HOSTILE]], "bytes": body.len(), "body": body}),
+        serde_json::json!({"type": "response", "n": 1, "us": 1, "status": 200, "headers": [["content-type", "text/event-stream"]]}),
+        serde_json::json!({"type": "event", "n": 1, "us": 2, "text": format!("data: {HOSTILE}\n\n")}),
+        serde_json::json!({"type": "end", "n": 1, "us": 3, "outcome": {"upstream_cut": HOSTILE}, "method": "POST",
+            "path": "/v1/responses", "model": HOSTILE, "request_bytes": body.len(), "response_bytes": 1, "status": 200,
+            "first_token_us": null, "tokens": null, "failure": HOSTILE,
+            "prefix": {"standing": "breaks", "before": 1, "pointer": HOSTILE, "lost_permille": 1, "cause": HOSTILE}}),
+    ];
+    let lines: Vec<String> = lines.iter().map(|line| format!("{line}\n")).collect();
+    env.write("store/s.jsonl", &lines.concat());
+    let (store, page) = (env.root().join("store"), env.root().join("page.html"));
+    let export = [
+        "dump".as_ref(),
+        "show".as_ref(),
+        "--store".as_ref(),
+        store.as_os_str(),
+        "--export".as_ref(),
+        page.as_os_str(),
+    ];
+    env.codex_ds(export).run().success();
+    // The second of each pair shows that the first could fail.
+    let runs = "<!doctype html><title>quiet</title><script>document.title='PWNED'</script>";
+    let control = env.write("control.html", runs);
+    for (page, title, buttons) in [(page, "codex-ds dump", 1), (control, "PWNED", 0)] {
+        let program = std::env::var_os("CHROMIUM").unwrap_or_else(|| "chromium".into());
+        let profile = format!("--user-data-dir={}", env.root().join("browser").display());
+        let address = format!("file://{}#1", page.display());
+        let args = [
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--no-first-run",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+            "--dump-dom",
+            &profile,
+            &address,
+        ];
+        let run = env.program(program, args).run();
+        assert!(
+            run.stdout.contains(&format!("<title>{title}</title>")),
+            "{run}"
+        );
+        assert_eq!(run.stdout.matches("<button").count(), buttons, "{run}");
+    }
+}
