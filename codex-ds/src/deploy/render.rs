@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use codex_ds_deploy::check::{self, Severity};
 use codex_ds_deploy::engine::Rank;
+use codex_ds_deploy::k8s::Manifest;
 use codex_ds_deploy::render::{self, docker};
 use codex_ds_deploy::site::Site;
 
@@ -22,10 +23,15 @@ use crate::{exit, ui};
 Examples:
   codex-ds deploy render | kubectl apply --server-side -f -
   codex-ds deploy render -o manifests --kustomize
+  codex-ds deploy render --staging | kubectl apply -f -
   codex-ds deploy render --docker -o .
 
 Exit codes: 0 rendered; 1 failed, or the site has errors (nothing is written); 2 wrong usage, or a
 fault in the site")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an option of the command line"
+)]
 pub(super) struct Args {
     #[command(flatten)]
     site: SiteArg,
@@ -38,6 +44,9 @@ pub(super) struct Args {
     /// Environment files and `docker run` lines, for people without Kubernetes
     #[arg(long)]
     docker: bool,
+    /// One Job for each node that downloads and verifies the model, in place of the stack
+    #[arg(long, conflicts_with_all = ["docker", "kustomize"])]
+    staging: bool,
     /// Render also a site that `codex-ds deploy check` finds errors in
     #[arg(long)]
     force: bool,
@@ -51,7 +60,11 @@ pub(super) fn run(args: &Args) -> Result<u8> {
     let files = if args.docker {
         docker_files(&site)
     } else {
-        let manifests = render::manifests(&site);
+        let manifests = if args.staging {
+            staging(&site)?
+        } else {
+            render::manifests(&site)
+        };
         let mut files: Vec<(String, String)> = manifests
             .iter()
             .map(|manifest| (manifest.file.clone(), manifest.yaml()))
@@ -94,6 +107,21 @@ fn refuse(site: &Site) -> Result<()> {
     ))
     .hint("correct them, or render nevertheless with --force")
     .into())
+}
+
+fn staging(site: &Site) -> Result<Vec<Manifest>> {
+    let jobs = render::staging::jobs(site);
+    if jobs.is_empty() {
+        return Err(UserError::usage(format!(
+            "{}:{}: model.revision: found nothing, expected a commit of {}",
+            site.file,
+            site.line("model"),
+            site.recipe.repository
+        ))
+        .hint("both nodes must get the same files, and a branch moves")
+        .into());
+    }
+    Ok(jobs)
 }
 
 fn docker_files(site: &Site) -> Vec<(String, String)> {

@@ -136,6 +136,20 @@ fn text(site: &Site, facts: &Facts, diagnoses: &[Diagnosis]) -> String {
             }
         }
     }
+    for (role, what) in [(Role::Prepull, "image"), (Role::Staging, "model")] {
+        for pod in facts
+            .pods
+            .iter()
+            .filter(|pod| pod.role == role && !pod.deleting)
+        {
+            let state = match (role, pod.phase.as_str()) {
+                (Role::Prepull, "Running") | (Role::Staging, "Succeeded") => "there",
+                (_, "Pending" | "Running") => "on its way",
+                (_, other) => other,
+            };
+            let _ = writeln!(text, "{what:<7} {:<24} {state}", pod.node);
+        }
+    }
     let _ = writeln!(
         text,
         "\nengine  {}",

@@ -174,6 +174,7 @@ fn role(labels: &Value) -> Role {
         "worker" => Role::Worker,
         "router" => Role::Router,
         "prepull" => Role::Prepull,
+        "staging" => Role::Staging,
         _ => Role::Other,
     }
 }

@@ -74,6 +74,8 @@ pub enum Role {
     Router,
     /// The image pull.
     Prepull,
+    /// The download of the model.
+    Staging,
     /// None of those.
     #[default]
     Other,

@@ -59,6 +59,7 @@ fn word(role: Role) -> &'static str {
         Role::Worker => "worker",
         Role::Router => "router",
         Role::Prepull => "image pull",
+        Role::Staging => "download",
         Role::Other => "pod",
     }
 }

@@ -123,6 +123,8 @@ api! {
         /// Whether it has the node's IPC namespace.
         #[serde(rename = "hostIPC")]
         host_ipc: bool,
+        /// Whether its containers are started again.
+        restart_policy: &'static str,
         /// How it resolves names.
         dns_policy: &'static str,
         /// How long it may take to end, seconds.

@@ -12,6 +12,7 @@ pub mod docker;
 mod engine_pods;
 mod prepull;
 mod router;
+pub mod staging;
 #[cfg(test)]
 mod tests;
 

@@ -44,6 +44,22 @@ fn a_kustomization_names_every_file_in_order() {
 }
 
 #[test]
+fn jobs_that_bring_the_model_need_a_revision() {
+    assert!(staging::jobs(&site(Shape::Deployments, &[])).is_empty());
+    let pinned = "served_name = \"deepseek-v4-flash\"\nrevision = \"0123456789012345678901234567890123456789\"";
+    let site = site(
+        Shape::Deployments,
+        &[("served_name = \"deepseek-v4-flash\"", pinned)],
+    );
+    insta::assert_snapshot!(text(&staging::jobs(&site)[1..2]));
+    let worker = &staging::jobs(&site)[2].object;
+    assert_eq!(
+        worker["spec"]["template"]["spec"]["nodeSelector"]["kubernetes.io/hostname"],
+        "nvidia-spark-2"
+    );
+}
+
+#[test]
 fn lines_for_docker() {
     for shape in [Shape::Deployments, Shape::Lws] {
         let site = site(shape, &[]);

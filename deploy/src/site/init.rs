@@ -115,6 +115,7 @@ prepull = true              # a DaemonSet pulls the image before the first start
 [model]
 path = "{model_path}"
 served_name = "deepseek-v4-flash"
+# revision = "…"            # a commit of its repository: `codex-ds deploy render --staging` needs it
 
 # Names as `kubectl get nodes` has them. The fabric is the cable between the two nodes; control is
 # where the ranks meet, by default the same.
