@@ -79,6 +79,45 @@ fn dead_group() -> State {
 }
 
 #[test]
+fn nodes_names_come_from_the_cluster() {
+    let mut state = empty();
+    for (name, gpu) in [
+        ("agx-orin", json!({})),
+        ("spark-b", json!({ "nvidia.com/gpu": "1" })),
+        ("spark-a", json!({ "nvidia.com/gpu": "1" })),
+    ] {
+        let mut node = node(name);
+        node["status"]["allocatable"] = gpu;
+        node["status"]["capacity"] = json!({ "memory": "126877696Ki" });
+        state.objects.insert(format!("/api/v1/nodes/{name}"), node);
+    }
+    let (environment, cluster) = world(state);
+    let four = environment
+        .codex_ds(["deploy", "init", "--force", "--from-cluster"])
+        .run();
+    assert_eq!(four.code, Some(1), "{four:?}");
+    assert!(
+        four.stderr
+            .contains("4 nodes have nvidia.com/gpu to give: nvidia-spark-1, "),
+        "{four:?}"
+    );
+    cluster
+        .state()
+        .objects
+        .retain(|path, _| !path.contains("nvidia-spark"));
+    let two = environment
+        .codex_ds(["deploy", "init", "--stdout", "--from-cluster"])
+        .run();
+    assert_eq!(two.code, Some(0), "{two:?}");
+    let (head, worker) = two.stdout.split_once("[nodes.worker]").unwrap();
+    assert!(
+        head.contains("host = \"spark-a\"") && worker.contains("host = \"spark-b\""),
+        "{two:?}"
+    );
+    assert!(worker.contains("mem_gib = 121.0"), "{two:?}");
+}
+
+#[test]
 fn a_stack_is_applied_serves_and_is_left_alone_then() {
     let (environment, cluster) = world(empty());
     let dry = environment.codex_ds(["deploy", "apply", "--dry-run"]).run();

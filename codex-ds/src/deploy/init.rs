@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use codex_ds_deploy::cluster::collect::{self, GpuNode};
+use codex_ds_deploy::kubectl::Program;
 use codex_ds_deploy::recipe::{BUILT_IN, Recipe};
 use codex_ds_deploy::site::{Answers, NodeAnswers, Shape, Site, template};
 
@@ -19,6 +21,7 @@ use crate::{exit, ui};
 Examples:
   codex-ds deploy init
   codex-ds deploy init --shape lws --head spark-101 --worker spark-102
+  codex-ds deploy init --from-cluster
   codex-ds deploy init --stdout > site.toml
 
 Exit codes: 0 written; 1 failed; 2 wrong usage, or the file exists")]
@@ -32,6 +35,12 @@ pub(super) struct Args {
     /// The namespace
     #[arg(long, value_name = "NAME")]
     namespace: Option<String>,
+    /// Read the two nodes' names, addresses and memory from the cluster
+    #[arg(long)]
+    from_cluster: bool,
+    /// The kubectl to use
+    #[arg(long, value_name = "PROGRAM", default_value = "kubectl")]
+    kubectl: PathBuf,
     /// The context of kubectl
     #[arg(long, value_name = "NAME")]
     context: Option<String>,
@@ -116,7 +125,12 @@ fn recipe(name: &str) -> Result<Recipe> {
 
 fn answers(args: &Args) -> Result<Answers> {
     let shape = shape(args.shape)?;
-    let example = Answers::example(shape);
+    let mut example = Answers::example(shape);
+    if args.from_cluster {
+        let [head, worker] = from_cluster(args)?;
+        fill(&mut example.head, head, shape);
+        fill(&mut example.worker, worker, shape);
+    }
     let ask = |given: &Option<String>, question: &str, default: &str| -> Result<String> {
         if let Some(given) = given {
             return Ok(given.clone());
@@ -176,5 +190,42 @@ fn shape(given: Option<ShapeArg>) -> Result<Shape> {
         Some(other) => {
             Err(UserError::usage(format!("{other} is neither deployments nor lws")).into())
         }
+    }
+}
+
+/// The two nodes of the cluster that have a GPU, or those of them that the options name.
+fn from_cluster(args: &Args) -> Result<[GpuNode; 2]> {
+    let kubectl = Program {
+        program: args.kubectl.clone(),
+        context: args.context.clone(),
+        limit: std::time::Duration::from_secs(30),
+    };
+    let nodes = collect::gpu_nodes(&kubectl).map_err(|error| super::cluster::failed(&error))?;
+    let named = |name: &Option<String>| {
+        name.as_ref()
+            .and_then(|name| nodes.iter().find(|node| node.name == *name))
+            .cloned()
+    };
+    if let (Some(head), Some(worker)) = (named(&args.head), named(&args.worker)) {
+        return Ok([head, worker]);
+    }
+    let found: Vec<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
+    <[GpuNode; 2]>::try_from(nodes.clone()).map_err(|_| {
+        UserError::new(format!(
+            "{} nodes have nvidia.com/gpu to give: {}",
+            found.len(),
+            found.join(", ")
+        ))
+        .hint("name two of them with --head and --worker")
+        .into()
+    })
+}
+
+fn fill(answers: &mut NodeAnswers, node: GpuNode, shape: Shape) {
+    answers.host = node.name;
+    answers.mem_gib = node.memory_gib;
+    // Where the ranks meet on the management network, that is the address that the cluster knows.
+    if shape == Shape::Lws && !node.address.is_empty() {
+        answers.control_ip = Some(node.address);
     }
 }

@@ -207,15 +207,60 @@ fn nodes(kubectl: &dyn Kubectl, site: &Site) -> Vec<NodeFacts> {
                 memory_pressure: is("MemoryPressure"),
                 kernel: text(&node["status"]["nodeInfo"]["kernelVersion"]),
                 driver: text(&node["metadata"]["labels"]["nvidia.com/cuda.driver-version.full"]),
-                gpus: node["status"]["allocatable"]["nvidia.com/gpu"]
-                    .as_str()
-                    .and_then(|count| count.parse().ok())
-                    .unwrap_or_default(),
+                gpus: gpus(node),
             }
         })
         .collect();
     nodes.sort_by_key(|node| node.name != head);
     nodes
+}
+
+/// A node that can give a GPU.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GpuNode {
+    /// Its name.
+    pub name: String,
+    /// Its address in the cluster.
+    pub address: String,
+    /// Its memory, GiB.
+    pub memory_gib: Option<f64>,
+}
+
+/// The nodes of the cluster that have a GPU to give, by name.
+///
+/// # Errors
+/// When nodes cannot be listed.
+pub fn gpu_nodes(kubectl: &dyn Kubectl) -> Result<Vec<GpuNode>, KubectlError> {
+    let list = get(kubectl, &["get", "nodes", "--output=json"])?;
+    let mut nodes: Vec<GpuNode> = items(&list)
+        .filter(|node| gpus(node) > 0)
+        .map(|node| GpuNode {
+            name: text(&node["metadata"]["name"]),
+            address: node["status"]["addresses"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .find(|address| address["type"] == "InternalIP")
+                .map(|address| text(&address["address"]))
+                .unwrap_or_default(),
+            memory_gib: node["status"]["capacity"]["memory"]
+                .as_str()
+                .and_then(|memory| memory.strip_suffix("Ki"))
+                .and_then(|kib| kib.parse::<f64>().ok())
+                .map(|kib| kib / KIB_PER_GIB),
+        })
+        .collect();
+    nodes.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(nodes)
+}
+
+const KIB_PER_GIB: f64 = 1_048_576.0;
+
+fn gpus(node: &Value) -> u64 {
+    node["status"]["allocatable"]["nvidia.com/gpu"]
+        .as_str()
+        .and_then(|count| count.parse().ok())
+        .unwrap_or_default()
 }
 
 fn head_wanted(kubectl: &dyn Kubectl, site: &Site) -> Option<u64> {
@@ -264,7 +309,6 @@ fn memory(kubectl: &dyn Kubectl, site: &Site, pod: Option<&PodFacts>) -> Option<
 
 /// Reads `/proc/pressure/memory` and `/proc/meminfo`, one after the other.
 pub(super) fn read_memory(text: &str) -> Option<Memory> {
-    const KIB_PER_GIB: f64 = 1_048_576.0;
     let gib = |name: &str| {
         let line = text.lines().find_map(|line| line.strip_prefix(name))?;
         let number = line.trim_start_matches(':').split_whitespace().next()?;

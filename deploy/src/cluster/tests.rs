@@ -96,6 +96,21 @@ fn a_stack_that_serves_has_no_failure() {
     assert_eq!(plan(&site(Shape::Deployments), &facts, &diagnoses), []);
 }
 
+#[test]
+fn the_nodes_with_a_gpu_are_known_with_their_memory() {
+    let mut state = healthy();
+    state.nodes[0]["status"]["capacity"] = json!({ "memory": "125514547Ki" });
+    state.nodes[0]["status"]["addresses"] = json!([{ "type": "Hostname", "address": "x" }, { "type": "InternalIP", "address": "192.168.1.5" }]);
+    state.nodes[1]["status"]["allocatable"] = json!({ "cpu": "4" });
+    let nodes = collect::gpu_nodes(&StandIn::new(state)).unwrap();
+    assert_eq!(nodes.len(), 1);
+    assert_eq!(
+        (nodes[0].name.as_str(), nodes[0].address.as_str()),
+        ("nvidia-spark-1", "192.168.1.5")
+    );
+    assert!((nodes[0].memory_gib.unwrap() - 119.7).abs() < 0.01);
+}
+
 const STORE_BROKEN: &str = "[rank1]: [c10d] recvValue failed on SocketImpl(fd=85): Failed to recv\n\
     [W1130 TCPStore.cpp:125] [c10d] sendBytes failed: Broken pipe\n";
 
