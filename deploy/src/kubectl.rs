@@ -184,3 +184,52 @@ fn reader<R: std::io::Read + Send + 'static>(
         let _ = sender.send((is_out, String::from_utf8_lossy(&bytes).into_owned()));
     })
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    fn shell(limit: Duration) -> Program {
+        Program {
+            program: "/bin/sh".into(),
+            context: None,
+            limit,
+        }
+    }
+
+    #[test]
+    fn what_it_prints_and_what_it_is_given_go_through() {
+        let long = Duration::from_secs(60);
+        let text = "x".repeat(300_000);
+        assert_eq!(shell(long).run(&["-c", "cat"], Some(&text)).unwrap(), text);
+        // One that does not read its input, and fills both pipes.
+        let both = "i=0; while [ $i -lt 3000 ]; do echo 01234567890123456789012345678901234567890; echo e >&2; i=$((i+1)); done";
+        assert_eq!(
+            shell(long).run(&["-c", both], Some(&text)).unwrap().len(),
+            3000 * 42
+        );
+    }
+
+    #[test]
+    fn one_that_fails_is_told_from_one_that_is_slow() {
+        let error = shell(Duration::from_secs(60))
+            .run(
+                &["-c", "echo 'Error from server (NotFound): x' >&2; exit 1"],
+                None,
+            )
+            .unwrap_err();
+        assert!(error.is_not_found() && !error.is_conflict(), "{error}");
+        let error = shell(Duration::from_millis(50))
+            .run(&["-c", "exec sleep 60"], None)
+            .unwrap_err();
+        assert!(matches!(error, KubectlError::Slow { .. }), "{error}");
+        let missing = Program {
+            program: "no-such-kubectl".into(),
+            ..shell(Duration::from_secs(1))
+        };
+        assert!(matches!(
+            missing.run(&[], None),
+            Err(KubectlError::Start { .. })
+        ));
+    }
+}

@@ -404,3 +404,34 @@ fn a_wait_ends_and_says_what_it_saw() {
         "wait until a new worker runs: not after 600 s; head-h1 is Running, worker-w1 is Pending ContainerCreating"
     );
 }
+
+#[test]
+fn an_image_on_its_way_is_no_failure() {
+    let mut state = healthy();
+    for pod in &mut state.pods {
+        pod.phase = "Pending";
+        pod.ready = false;
+        pod.waiting = "ContainerCreating";
+    }
+    state.logs.clear();
+    let (_, facts, diagnoses) = seen(state);
+    assert_eq!(codes(&diagnoses), [""; 0]);
+    assert_eq!(facts.canary, Canary::Untried);
+    assert_eq!(phase::of_log(&facts.head_log), None);
+}
+
+proptest::proptest! {
+    #[test]
+    fn nothing_that_a_cluster_says_is_too_odd(text in "\\PC{0,120}", number in ".{0,20}") {
+        let _ = collect::read_metrics(&text);
+        let _ = collect::read_metrics(&format!("vllm:num_requests_running{{a=\"{text}\"}} {number}\n"));
+        let _ = collect::read_memory(&format!("full avg10={number} {text}\nMemTotal: {number}\n"));
+        let _ = crate::nodes::Report::read(&format!("{text}\ngid={number}\nend=1"));
+        let _ = crate::fit::Calibration::read(&format!("GPU KV cache size: {number}\nAvailable KV cache memory: {text}\n"));
+        let mut state = healthy();
+        state.refuses.push(("get nodes", "no"));
+        let cluster = StandIn::new(state);
+        cluster.0.lock().unwrap().nodes = vec![serde_json::Value::from(text)];
+        let _ = collect::gpu_nodes(&cluster);
+    }
+}
