@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-use crate::{demo, deploy, dump, setup, trust, undo};
+use crate::{demo, deploy, dump, guard, setup, trust, undo};
 
 /// Run OpenAI's Codex CLI, safely and lean, on a model that you serve yourself
 #[derive(Debug, Parser)]
@@ -38,6 +38,8 @@ pub enum Command {
     Dump(Box<dump::Args>),
     /// Deploy the serving stack: describe, check, render
     Deploy(Box<deploy::Args>),
+    /// Ask the guard, read its log, let one denied command pass
+    Guard(guard::Args),
     /// Write or refresh the profile
     Setup(Box<setup::Args>),
     /// Remove exactly what set-up wrote

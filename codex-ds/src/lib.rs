@@ -10,6 +10,7 @@
 //! | [`deploy`] | `codex-ds deploy`: the serving stack |
 //! | [`demo`] | `codex-ds demo`: everything once, for real, on a stand-in endpoint |
 //! | [`dump`] | `codex-ds dump`: what Codex sends, what it costs, when the prefix cache breaks |
+//! | [`guard`] | `codex-ds guard`: the guard outside a session |
 //! | [`codex`], [`app_server`] | the installed Codex, and how to ask it |
 //! | [`home`] | the profile's folder |
 //! | [`process`] | child processes with a deadline |
@@ -32,6 +33,7 @@ pub mod env;
 pub mod error;
 pub mod exit;
 pub mod file;
+pub mod guard;
 pub mod home;
 pub mod launch;
 pub mod process;
@@ -51,6 +53,7 @@ pub fn main() -> ExitCode {
             cli::Command::Demo(args) => demo::run(&args),
             cli::Command::Deploy(args) => deploy::run(&args),
             cli::Command::Dump(args) => dump::run(&args),
+            cli::Command::Guard(args) => guard::run(&args),
             cli::Command::Trust(args) => trust::run(&args),
         }
     } else {

@@ -3,6 +3,7 @@
 use codex_ds_rules::readonly::READ_ONLY;
 use codex_ds_rules::wrappers::{WRAPPERS, Where};
 
+use crate::explain::Step;
 use crate::interpreter::{Eval, Interpreter};
 use crate::judge::Line;
 use crate::places::absolute;
@@ -17,6 +18,9 @@ const DECLARES: &[&str] = &["declare", "typeset", "local", "export", "readonly"]
 impl Interpreter<'_> {
     pub(crate) fn simple(&mut self, simple: &Simple, state: &mut State) -> Eval<Value> {
         self.step()?;
+        if !self.inner_code {
+            self.span = Some(simple.span);
+        }
         let words = self.words(simple, state)?;
         environment::check_printed(self, simple, &words, state)?;
         let outer = (!simple.redirects.is_empty()).then(|| state.stdin.clone());
@@ -146,14 +150,25 @@ impl Interpreter<'_> {
             // An unset variable in the place of a name: bash looks for an empty name.
             return Ok(Value::default());
         }
+        if let Some(trace) = &mut self.trace {
+            trace.push(Step {
+                level: self.level,
+                command: joined(words).shown(),
+                place: crate::explain::place(self.place),
+                known: words.iter().all(Value::is_known),
+            });
+        }
+        self.level += 1;
         let base = name.base_name();
-        match base.as_known() {
+        let output = match base.as_known() {
             Some(program) if !program.is_empty() => {
                 let program = program.to_owned();
                 self.program(name, &program, args, state)
             }
             _ => candidates::run(self, name, args, state),
-        }
+        };
+        self.level -= 1;
+        output
     }
 
     /// Runs a program whose base name is known.

@@ -6,12 +6,13 @@ use std::collections::BTreeMap;
 use codex_ds_rules::wrappers::Where;
 
 use crate::context::Context;
+use crate::explain::Step;
 use crate::limits;
 use crate::places::absolute;
 use crate::policy::Policy;
 use crate::state::{Function, State};
 use crate::syntax::{
-    self, Command, Error, Join, Piece, Redirect, RedirectOp, Script, Simple, Word,
+    self, Command, Error, Join, Piece, Redirect, RedirectOp, Script, Simple, Span, Word,
 };
 use crate::value::Value;
 use crate::verdict::Denial;
@@ -31,6 +32,12 @@ pub(crate) struct Interpreter<'a> {
     /// Where the commands at hand run.
     pub(crate) place: Where,
     pub(crate) depth: u32,
+    /// The commands that were found, if someone wants to know.
+    pub(crate) trace: Option<Vec<Step>>,
+    /// How many commands run the command at hand.
+    pub(crate) level: u32,
+    /// Where the command at hand stands in the text that was asked about.
+    pub(crate) span: Option<Span>,
     steps: u32,
     descriptors: u32,
 }
@@ -45,6 +52,9 @@ impl<'a> Interpreter<'a> {
             inner_code: false,
             place: Where::Here,
             depth: 0,
+            trace: None,
+            level: 0,
+            span: None,
             steps: 0,
             descriptors: 63,
         }

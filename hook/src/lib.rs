@@ -20,6 +20,7 @@ mod context;
 mod decode;
 mod environment;
 mod expand;
+mod explain;
 mod git;
 mod http;
 pub mod installed;
@@ -48,6 +49,7 @@ mod verdict;
 mod wrapping;
 
 pub use context::{Context, Files, NoFiles, RealFiles, find_workspace};
+pub use explain::{Explanation, Step, explain};
 pub use mask::mask;
 pub use policy::{Host, Log, Policy, PolicyError, default_policy_toml};
 pub use program::{main, respond};

@@ -12,7 +12,8 @@ mod scan;
 mod words;
 
 pub(crate) use ast::{
-    Assign, Command, Index, Join, Op, Param, Piece, Redirect, RedirectOp, Script, Simple, Word,
+    Assign, Command, Index, Join, Op, Param, Piece, Redirect, RedirectOp, Script, Simple, Span,
+    Word,
 };
 
 use crate::{characters, limits};
