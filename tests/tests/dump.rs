@@ -1,8 +1,12 @@
 //! `codex-ds dump` around the real Codex.
 
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
+use std::process::Stdio;
 
+use codex_ds_tests::group::Group;
 use codex_ds_tests::scenario::{make_private, router, server, setup, shell};
 use codex_ds_tests::{Run, TestEnvironment, each_codex};
 use codex_ds_wire::Secret;
@@ -348,6 +352,77 @@ fn wrong_usage_says_what_to_do() {
         assert!(run.stderr.contains(says), "{run}");
         assert!(run.stderr.contains("hint: "), "{run}");
     }
+}
+
+#[test]
+fn a_vllm_counts_the_tokens_and_says_what_it_had_cached() {
+    each_codex(|_, env| {
+        let mut config = Config::default();
+        config
+            .models
+            .retain(|model| model.id == "deepseek-v4-flash");
+        let server = server(config, vec![shell("echo one"), Turn::text("Done.")]);
+        setup(env, &server, &[]);
+        let run = dump(env, &[], &["hi"]).success();
+        assert!(
+            run.stdout.contains(" counted by /tokenize; usage says "),
+            "{run}"
+        );
+        assert!(!run.stdout.contains('~'), "{run}");
+        let sessions = json(&env.codex_ds(["dump", "show", "--json"]).run().success());
+        let second = &sessions["requests"][1];
+        assert_eq!(second["prefix"]["standing"], "extends");
+        let cached = second["cached_tokens"].as_u64().unwrap();
+        let input = second["end"]["tokens"]["input"].as_u64().unwrap();
+        assert!(cached > 0 && cached < input, "{second}");
+    });
+}
+
+#[test]
+fn what_was_recorded_survives_a_kill_and_its_torn_end() {
+    let env = TestEnvironment::new();
+    let mut command = env.codex_ds(["dump"]).into_command();
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
+    let mut group = Group::spawn(&mut command).unwrap();
+    let mut log = BufReader::new(group.child().unwrap().stderr.take().unwrap());
+    let mut line = String::new();
+    log.read_line(&mut line).unwrap();
+    let address = line
+        .split("http://")
+        .nth(1)
+        .unwrap()
+        .split('/')
+        .next()
+        .unwrap();
+    let mut client = TcpStream::connect(address).unwrap();
+    let request = "POST /v1/responses HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 2\r\n\r\n{}";
+    client.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    client.read_to_string(&mut answer).unwrap();
+    assert!(answer.contains("response.completed"), "{answer}");
+    // The line of the request's end is the sign that it is written.
+    loop {
+        line.clear();
+        assert!(log.read_line(&mut line).unwrap() > 0);
+        if line.contains("bytes") {
+            break;
+        }
+    }
+    // Kills it at once.
+    drop(group);
+    let file = sessions(&env).remove(0);
+    let mut text = fs_err::read_to_string(&file).unwrap();
+    text.push_str("{\"type\":\"request\",\"n\":2,\"at");
+    fs_err::write(&file, text).unwrap();
+    let run = env.codex_ds(["dump", "show"]).run().success();
+    assert!(
+        run.stdout.contains("request 1: POST /v1/responses"),
+        "{run}"
+    );
+    assert!(run.stdout.contains("1 lines could not be read"), "{run}");
 }
 
 /// Text that runs, wherever a page takes it for markup or for a script.

@@ -182,27 +182,32 @@ pub(super) async fn forward(
         HeaderValue::from_static("identity"),
     );
 
-    let broken = Arc::new(Mutex::new(None));
+    let upload = Arc::new(tokio::sync::Mutex::new(Upload {
+        body: body.into_data_stream(),
+        left: length.or((!has_body).then_some(0)),
+        exchange: Arc::clone(&exchange),
+        broken: None,
+    }));
     let mut outgoing = upstream
         .client
         .request(parts.method.clone(), upstream.target(path))
         .headers(headers);
     if has_body {
-        let copied = copied(
-            body.into_data_stream(),
-            length,
-            Arc::clone(&exchange),
-            Arc::clone(&broken),
-        );
-        outgoing = outgoing.body(reqwest::Body::wrap_stream(copied));
+        let sent = stream::unfold(Arc::clone(&upload), async |upload| {
+            let next = upload.lock().await.next().await?;
+            Some((next, upload))
+        });
+        outgoing = outgoing.body(reqwest::Body::wrap_stream(sent));
     } else {
         note(&exchange, Exchange::request_end);
     }
     let answer = match outgoing.send().await {
         Ok(answer) => answer,
         Err(error) => {
-            let broken = broken.lock().unwrap_or_else(PoisonError::into_inner).take();
-            return failed(&exchange, upstream, broken, &error);
+            let mut upload = upload.lock().await;
+            // What could not be sent on is worth a look all the same.
+            while upload.next().await.is_some() {}
+            return failed(&exchange, upstream, upload.broken.take(), &error);
         }
     };
     let status = answer.status();
@@ -260,38 +265,44 @@ fn passing(headers: &HeaderMap) -> HeaderMap {
         .collect()
 }
 
-/// The client's body on its way, copied; what breaks it is left in `broken`.
-fn copied(
+/// The client's body on its way.
+struct Upload {
     body: BodyDataStream,
-    length: Option<u64>,
+    /// Bytes that are still to come, where that is known: nobody asks for more behind them.
+    left: Option<u64>,
     exchange: Shared,
-    broken: Arc<Mutex<Option<String>>>,
-) -> impl Stream<Item = std::io::Result<Bytes>> + Send + 'static {
-    stream::unfold(Some((body, length)), move |state| {
-        let (exchange, broken) = (Arc::clone(&exchange), Arc::clone(&broken));
-        async move {
-            let (mut body, mut left) = state?;
-            let why = match tokio::time::timeout(PAUSE, body.next()).await {
-                Ok(Some(Ok(bytes))) => {
-                    note(&exchange, |exchange| exchange.request_chunk(&bytes));
-                    left = left.map(|left| left.saturating_sub(bytes.len() as u64));
-                    // Nobody asks for more behind a known length.
-                    if left == Some(0) {
-                        note(&exchange, Exchange::request_end);
-                    }
-                    return Some((Ok(bytes), Some((body, left))));
-                }
-                Ok(None) => {
-                    note(&exchange, Exchange::request_end);
-                    return None;
-                }
-                Ok(Some(Err(error))) => causes(&error),
-                Err(_) => format!("no more of the body came within {} s", PAUSE.as_secs()),
-            };
-            *broken.lock().unwrap_or_else(PoisonError::into_inner) = Some(why.clone());
-            Some((Err(std::io::Error::other(why)), None))
+    /// Why it broke off.
+    broken: Option<String>,
+}
+
+impl Upload {
+    /// The next bytes, copied; an error once when it breaks off.
+    async fn next(&mut self) -> Option<std::io::Result<Bytes>> {
+        if self.broken.is_some() || self.left == Some(0) {
+            return None;
         }
-    })
+        let why = match tokio::time::timeout(PAUSE, self.body.next()).await {
+            Ok(Some(Ok(bytes))) => {
+                note(&self.exchange, |exchange| exchange.request_chunk(&bytes));
+                self.left = self
+                    .left
+                    .map(|left| left.saturating_sub(bytes.len() as u64));
+                if self.left == Some(0) {
+                    note(&self.exchange, Exchange::request_end);
+                }
+                return Some(Ok(bytes));
+            }
+            Ok(None) => {
+                self.left = Some(0);
+                note(&self.exchange, Exchange::request_end);
+                return None;
+            }
+            Ok(Some(Err(error))) => causes(&error),
+            Err(_) => format!("no more of the body came within {} s", PAUSE.as_secs()),
+        };
+        self.broken = Some(why.clone());
+        Some(Err(std::io::Error::other(why)))
+    }
 }
 
 /// What goes along with the rest of an answer.

@@ -319,6 +319,11 @@ async fn a_server_that_is_not_there_is_named() {
         );
         let end = rig.ended().await;
         assert!(matches!(end.outcome, Outcome::Unreachable(_)), "{end:?}");
+        // What was asked is there all the same.
+        assert_eq!(
+            rig.session().exchanges[0].request.body.as_deref(),
+            Some("{}")
+        );
     }
 }
 
