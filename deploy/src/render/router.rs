@@ -33,7 +33,11 @@ fn litellm(site: &Site, router: &Router) -> String {
             if *route == Route::Bridge {
                 parameters["use_chat_completions_api"] = json!(true);
             }
-            json!({ "model_name": route.model(served), "litellm_params": parameters })
+            json!({
+                "model_name": route.model(served),
+                "litellm_params": parameters,
+                "model_info": { "mode": "chat", "max_input_tokens": site.serve.max_model_len },
+            })
         })
         .collect();
     let config = json!({
@@ -44,10 +48,17 @@ fn litellm(site: &Site, router: &Router) -> String {
     });
     yaml::write(
         &config,
-        &[(
-            "/router_settings",
-            "There is one engine: a cool-down would hide its answer behind a 429.".to_owned(),
-        )],
+        &[
+            (
+                "/model_list/0/model_info",
+                "Else LiteLLM announces the window of its price list, 1,000,000 tokens, or none."
+                    .to_owned(),
+            ),
+            (
+                "/router_settings",
+                "There is one engine: a cool-down would hide its answer behind a 429.".to_owned(),
+            ),
+        ],
     )
 }
 
