@@ -374,3 +374,43 @@ fn nodes_are_asked_in_pods_that_are_gone_afterwards() {
         2
     );
 }
+
+#[test]
+fn a_group_is_applied_and_made_anew_by_its_leader() {
+    let mut state = empty();
+    state.objects.clear();
+    for name in ["spark-101", "spark-102"] {
+        state
+            .objects
+            .insert(format!("/api/v1/nodes/{name}"), node(name));
+    }
+    let (environment, cluster) = world(state);
+    let init = environment
+        .codex_ds(["deploy", "init", "--force", "--shape", "lws"])
+        .run();
+    assert_eq!(init.code, Some(0), "{init:?}");
+    let site = fs_err::read_to_string(environment.work().join("site.toml")).unwrap();
+    environment.write(
+        "work/site.toml",
+        &site.replace("CHANGE-ME", "0123456789abcdef"),
+    );
+    let applied = environment
+        .codex_ds(["deploy", "apply", "--yes", "--wait"])
+        .run();
+    assert_eq!(applied.code, Some(0), "{applied:?}");
+
+    cluster.state().changes.clear();
+    cluster.state().token = None;
+    let healed = environment.codex_ds(["deploy", "recover", "--yes"]).run();
+    assert_eq!(healed.code, Some(0), "{healed:?}");
+    assert!(healed.stdout.contains("[wedged]"), "{healed:?}");
+    assert_eq!(
+        cluster.state().changes,
+        ["DELETE /api/v1/namespaces/vllm/pods/dsv4-flash-tp2-0"]
+    );
+    let state = cluster.state();
+    for suffix in ["0", "0-1"] {
+        let pod = &state.objects[&format!("{PODS}/dsv4-flash-tp2-{suffix}")];
+        assert_eq!(pod["metadata"]["uid"], format!("dsv4-flash-tp2-{suffix}-2"));
+    }
+}

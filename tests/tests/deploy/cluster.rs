@@ -36,8 +36,8 @@ pub(crate) struct Cluster {
 
 impl Cluster {
     pub(crate) fn start(state: State) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap().to_string();
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+        let address = listener.local_addr().expect("it is bound").to_string();
         let state = Arc::new(Mutex::new(state));
         let shared = Arc::clone(&state);
         thread::spawn(move || {
@@ -50,7 +50,9 @@ impl Cluster {
     }
 
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap()
+        self.state
+            .lock()
+            .expect("no test panics while it holds the state")
     }
 
     pub(crate) fn kubeconfig(&self) -> String {
@@ -101,7 +103,7 @@ pub(crate) fn pod(name: &str, role: &str, restarts: u64, ready: bool) -> Value {
 }
 
 fn serve(stream: TcpStream, state: &Mutex<State>) {
-    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let mut reader = BufReader::new(stream.try_clone().expect("a socket can be cloned"));
     let mut line = String::new();
     if reader.read_line(&mut line).unwrap_or(0) == 0 {
         return;
@@ -131,10 +133,11 @@ fn serve(stream: TcpStream, state: &Mutex<State>) {
         body
     };
     let (path, query) = target.split_once('?').unwrap_or((&target, ""));
-    let answer = state.lock().unwrap().answer(&method, path, query, &body);
-    let Some((code, kind, text)) = answer else {
-        return;
-    };
+    let answer = state
+        .lock()
+        .expect("no test panics while it holds the state")
+        .answer(&method, path, query, &body);
+    let (code, kind, text) = answer;
     let mut stream = stream;
     let _ = write!(
         stream,
@@ -158,10 +161,10 @@ fn chunks(reader: &mut impl BufRead) -> Vec<u8> {
     }
 }
 
-type Answer = Option<(u16, &'static str, String)>;
+type Answer = (u16, &'static str, String);
 
 fn found(value: &Value) -> Answer {
-    Some((200, "application/json", value.to_string()))
+    (200, "application/json", value.to_string())
 }
 
 fn status(code: u16, reason: &str, message: &str) -> Answer {
@@ -169,7 +172,7 @@ fn status(code: u16, reason: &str, message: &str) -> Answer {
         "apiVersion": "v1", "kind": "Status", "status": "Failure",
         "code": code, "reason": reason, "message": message,
     });
-    Some((code, "application/json", status.to_string()))
+    (code, "application/json", status.to_string())
 }
 
 impl State {
@@ -198,16 +201,16 @@ impl State {
                 pod.to_owned()
             };
             return match self.logs.get(&key) {
-                Some(text) => Some((200, "text/plain", text.clone())),
+                Some(text) => (200, "text/plain", text.clone()),
                 None => status(400, "BadRequest", "previous terminated container not found"),
             };
         }
         if path.ends_with("/proxy/metrics") {
-            return Some((200, "text/plain", self.metrics.clone()));
+            return (200, "text/plain", self.metrics.clone());
         }
         if path.ends_with("/proxy/v1/completions") {
             return match &self.token {
-                Some(answer) => Some((200, "application/json", answer.clone())),
+                Some(answer) => (200, "application/json", answer.clone()),
                 None => status(
                     504,
                     "Timeout",
@@ -304,6 +307,24 @@ impl State {
         self.objects.retain(|path, object| {
             !path.contains("/pods/") || !object["metadata"]["deletionTimestamp"].is_string()
         });
+        // A group is made anew as a whole: where its leader is gone, its worker goes too.
+        let group =
+            "/apis/leaderworkerset.x-k8s.io/v1/namespaces/vllm/leaderworkersets/dsv4-flash-tp2";
+        let has_leader = self.objects.iter().any(|(path, pod)| {
+            path.contains("/pods/") && pod["metadata"]["labels"]["role"] == "head"
+        });
+        if self.objects.contains_key(group) && !has_leader {
+            self.objects.retain(|path, _| !path.contains("/pods/"));
+            self.made += 1;
+            for (role, suffix) in [("head", "0"), ("worker", "0-1")] {
+                let name = format!("dsv4-flash-tp2-{suffix}");
+                let mut pod = pod(&name, role, 0, true);
+                pod["metadata"]["uid"] = json!(format!("{name}-{}", self.made));
+                pod["metadata"]["labels"]["app"] = json!("dsv4-flash-tp2");
+                self.objects
+                    .insert(format!("/api/v1/namespaces/vllm/pods/{name}"), pod);
+            }
+        }
         for role in ["worker", "head"] {
             let deployment =
                 format!("/apis/apps/v1/namespaces/vllm/deployments/vllm-deepseek-v4-flash-{role}");
@@ -340,14 +361,14 @@ impl State {
     }
 
     fn patch(&mut self, path: &str, query: &str, body: &[u8]) -> Answer {
-        let patch: Value = serde_json::from_slice(body).unwrap_or_default();
+        let mut new: Value = serde_json::from_slice(body).unwrap_or_default();
         if let Some(of) = path.strip_suffix("/scale") {
             let Some(object) = self.objects.get_mut(of) else {
                 return status(404, "NotFound", "not found");
             };
-            object["spec"]["replicas"] = patch["spec"]["replicas"].clone();
+            object["spec"]["replicas"] = new["spec"]["replicas"].clone();
             return found(
-                &json!({ "apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": { "name": "x", "namespace": "vllm" }, "spec": patch["spec"] }),
+                &json!({ "apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": { "name": "x", "namespace": "vllm" }, "spec": new["spec"] }),
             );
         }
         let namespace = path
@@ -366,7 +387,6 @@ impl State {
                 &format!("namespaces \"{namespace}\" not found"),
             );
         }
-        let mut new = patch;
         let old = self
             .objects
             .get(path)
