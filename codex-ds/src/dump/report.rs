@@ -35,7 +35,11 @@ pub(super) fn row(end: &End) -> Vec<String> {
         end.n.to_string(),
         count(end.request_bytes),
         input,
-        tokens(|tokens| tokens.cached),
+        match end.tokens.and_then(|tokens| tokens.cached) {
+            // Over LiteLLM's bridge it says 0 whatever the server had.
+            Some(0) => "0?".to_owned(),
+            _ => tokens(|tokens| tokens.cached),
+        },
         tokens(|tokens| Some(tokens.output)),
         end.first_token_us.map_or("-".to_owned(), time),
         time(end.us),
@@ -140,11 +144,12 @@ pub(super) fn session(session: &Session, counts: &BTreeMap<u64, Counts>) -> Stri
         return text;
     }
     text.push_str(&requests(&session.ends()));
+    let largest = largest(session);
     for exchange in &session.exchanges {
-        if matches!(
-            exchange.end.as_ref().and_then(|end| end.prefix.as_ref()),
-            Some(Prefix::Breaks { .. })
-        ) {
+        let prefix = exchange.end.as_ref().and_then(|end| end.prefix.as_ref());
+        // The largest is shown with all that there is to it below.
+        let below = largest.is_some_and(|largest| largest.request.n == exchange.request.n);
+        if matches!(prefix, Some(Prefix::Breaks { .. })) && !below {
             let _ = write!(
                 text,
                 "\nrequest {}\n{}",
@@ -153,7 +158,7 @@ pub(super) fn session(session: &Session, counts: &BTreeMap<u64, Counts>) -> Stri
             );
         }
     }
-    if let Some(largest) = largest(session) {
+    if let Some(largest) = largest {
         let of = counts.get(&largest.request.n).cloned().flatten();
         let _ = write!(text, "\n{}", request(session, largest, &of));
     }
@@ -659,3 +664,7 @@ pub(super) fn session_json(session: &Session, counts: &BTreeMap<u64, Counts>) ->
         "requests": requests,
     })
 }
+
+#[cfg(test)]
+#[path = "report_tests.rs"]
+mod tests;
