@@ -497,3 +497,37 @@ fn a_profile_that_was_moved_is_refused_until_it_is_set_up_again() {
     env.codex_ds(["undo"]).run().success();
     assert!(!moved.join("config.toml").exists());
 }
+
+#[test]
+fn one_site_drives_both_halves() {
+    let env = any_codex();
+    env.codex_ds(["deploy", "init"]).run().success();
+    let from_site = [
+        "setup",
+        "--from-site",
+        "site.toml",
+        "--offline",
+        "--mcp",
+        "none",
+    ];
+    let run = env
+        .codex_ds(from_site.iter().chain(&["--context", "999999"]))
+        .run();
+    assert_snapshot!(refused(&env, &run, 2), @"
+    error: --context: a context of 999999 tokens was asked for, but the server's max_model_len is 262144: ask for at most 262144, or serve with a larger --max-model-len
+    hint: site.toml serves 262144 tokens
+    ");
+    let run = env.codex_ds(from_site).run().success();
+    let config = fs_err::read_to_string(env.profile().join("config.toml")).expect("it was written");
+    for part in [
+        "model = \"deepseek-v4-flash-cc\"",
+        "base_url = \"http://",
+        "env_key = \"LITELLM_MASTER_KEY\"",
+    ] {
+        assert!(config.contains(part), "{part} in {config}");
+    }
+    assert!(
+        run.stdout.contains("-p native  deepseek-v4-flash\n"),
+        "{run}"
+    );
+}

@@ -89,7 +89,7 @@ pub fn run(args: &Args) -> Result<u8> {
     }
 }
 
-fn load(path: &Path) -> Result<Site> {
+pub(crate) fn load(path: &Path) -> Result<Site> {
     Site::load(path).map_err(|error| {
         let hint = match &error {
             SiteError::Read { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {

@@ -9,6 +9,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
+use codex_ds_catalog as catalog;
 
 use crate::cli::HomeArg;
 use crate::codex::{self, Codex};
@@ -41,7 +42,7 @@ use receipt::{Choices, Receipt};
 /// its own: model catalog, instructions, rules, the guard and its trust entry, three profiles
 /// (default, native, fast). Run it again at any time: what you changed stays yours and is named,
 /// and options that you leave away keep their last value.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a flag of the command line"
@@ -51,6 +52,7 @@ Examples:
   codex-ds setup --endpoint http://192.168.1.20:4000/v1
   codex-ds setup --endpoint http://spark-1:8000/v1 --context 65536 --preset dev
   codex-ds setup --endpoint https://llm.lab/v1 --api-key-env LAB_KEY --mcp none
+  codex-ds setup --from-site site.toml
   codex-ds setup --dry-run
 
 Exit codes: 0 done or unchanged; 1 failed; 2 wrong usage, or --dry-run found changes; 3 not ready
@@ -59,6 +61,9 @@ pub struct Args {
     /// The LiteLLM or vLLM address [default: as last time; asked for on a terminal]
     #[arg(long, value_name = "URL")]
     pub endpoint: Option<String>,
+    /// Take address, models, window and key from a site of `codex-ds deploy`
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["endpoint", "native_endpoint"])]
+    pub from_site: Option<PathBuf>,
     /// The address for `-p native`, where it is not the same
     #[arg(long, value_name = "URL")]
     pub native_endpoint: Option<String>,
@@ -126,6 +131,12 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<u8> {
     let home = home::checked(&home::wanted(args.home.home.as_deref())?)?;
     let receipts = Receipt::load(&home)?;
+    let site = args
+        .from_site
+        .as_deref()
+        .map(|path| site(path, args))
+        .transpose()?;
+    let args = &site.unwrap_or_else(|| args.clone());
     let choices = choices(args, receipts.latest().map(|receipt| &receipt.choices))?;
     let (codex, pinned) = find_codex(args, receipts.latest())?;
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -244,6 +255,36 @@ fn choices(args: &Args, last: Option<&Choices>) -> Result<Choices> {
         choices.endpoint = ask_endpoint(args)?;
     }
     Ok(choices)
+}
+
+/// The arguments with what the site says in place of what was left away, so that one file drives both
+/// halves of the stack.
+fn site(path: &Path, args: &Args) -> Result<Args> {
+    let endpoint = crate::deploy::load(path)?.endpoint();
+    let window = catalog::window(Some(endpoint.window), args.context).map_err(|error| {
+        UserError::usage(format!("--context: {error}")).hint(format!(
+            "{} serves {} tokens",
+            path.display(),
+            endpoint.window
+        ))
+    })?;
+    let model = endpoint.models.first().cloned();
+    // Of two routes the second is the server's own API.
+    let native = endpoint.models.get(1).cloned().or_else(|| model.clone());
+    let keyless = args.api_key_env.is_none() && args.api_key_file.is_none() && !args.no_api_key;
+    let key = if keyless {
+        endpoint.key_env.map(str::to_owned)
+    } else {
+        None
+    };
+    Ok(Args {
+        endpoint: Some(endpoint.url),
+        model: args.model.clone().or(model),
+        native_model: args.native_model.clone().or(native),
+        context: Some(window.context),
+        api_key_env: args.api_key_env.clone().or(key),
+        ..args.clone()
+    })
 }
 
 fn ask_endpoint(args: &Args) -> Result<Option<String>> {
