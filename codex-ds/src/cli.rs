@@ -36,7 +36,7 @@ pub enum Command {
     Demo(demo::Args),
     /// See what Codex sends, what it costs, and when the prefix cache breaks
     Dump(Box<dump::Args>),
-    /// Deploy the serving stack: describe, check, render
+    /// Describe, check, apply and heal the serving stack
     Deploy(Box<deploy::Args>),
     /// Ask the guard, read its log, let one denied command pass
     Guard(guard::Args),

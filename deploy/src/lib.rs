@@ -10,9 +10,15 @@
 //!
 //! - [`mod@site`], [`mod@recipe`], [`mod@serve`]: the files, as types that hold no bad value;
 //! - [`mod@reader`], [`mod@names`], [`mod@flags`]: how those are read, and what a fault says;
-//! - [`mod@fit`]: what the memory holds.
+//! - [`mod@fit`]: what the memory holds;
+//! - [`mod@engine`], [`mod@k8s`], [`mod@render`]: what each rank is started with, and the manifests;
+//! - [`mod@check`]: the rules, and foreign manifests read for them;
+//! - [`mod@cluster`], [`mod@nodes`]: what a live stack is, what is wrong with it, and how it is healed;
+//! - [`mod@kubectl`]: the one way to the cluster, behind a trait.
 //!
-//! **Architecture invariant**: nothing here prints, and reading a site is all that touches a file.
+//! **Architecture invariant**: nothing here prints. Whether something fits, is right or is broken is
+//! decided by pure functions; only [`mod@kubectl`] and [`nodes::over_ssh`] start a process, and only
+//! [`site::Site::load`] reads a file.
 
 pub mod check;
 pub mod cluster;

@@ -55,6 +55,7 @@ pub(super) fn run(args: &Args) -> Result<u8> {
                 "found": finding.found,
                 "says": finding.rule.says,
                 "fix": finding.rule.fix,
+                "docs": format!("docs/deploy-checks.md#{}", finding.rule.code),
             })).collect::<Vec<_>>(),
         }));
     } else {

@@ -386,6 +386,7 @@ fn engine(kubectl: &dyn Kubectl, site: &Site, canary: bool) -> (Option<Metrics>,
     let mut metrics = before;
     if let (Some(metrics), Some(after)) = (&mut metrics, read()) {
         metrics.generated[1] = after.generated[0];
+        metrics.worked[1] = after.worked[0];
     }
     (metrics, canary)
 }
@@ -404,11 +405,13 @@ pub(super) fn read_metrics(text: &str) -> Metrics {
             .fold(0.0, |total, value| total + value)
     };
     let generated = sum(&["vllm:generation_tokens_total"]);
+    let worked = sum(&["vllm:iteration_tokens_total_sum"]);
     Metrics {
         running: sum(&["vllm:num_requests_running"]),
         waiting: sum(&["vllm:num_requests_waiting"]),
         kv_usage: sum(&["vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc"]),
         generated: [generated, generated],
+        worked: [worked, worked],
         blocks: text
             .lines()
             .find(|line| line.starts_with("vllm:cache_config_info{"))

@@ -148,8 +148,8 @@ pub static FAILURES: &[Failure] = &[
         "the API is there and no token comes: a rank is gone or hangs, and /health does not tell",
         "codex-ds deploy recover",
         |_, facts| {
-            if facts.canary == Canary::Silent && !is_saturated(facts) {
-                vec!["no token within 90 s, and none was generated for anyone else".to_owned()]
+            if facts.canary == Canary::Silent && !moves(facts) {
+                vec!["no token within 90 s, and the engine did nothing for anyone else".to_owned()]
             } else {
                 vec![]
             }
@@ -489,12 +489,22 @@ pub static FAILURES: &[Failure] = &[
     ),
 ];
 
+/// Whether the engine did anything while the canary waited: generated, or worked on a prompt.
+fn moves(facts: &Facts) -> bool {
+    facts.metrics.as_ref().is_some_and(|metrics| {
+        [metrics.generated, metrics.worked]
+            .iter()
+            .any(|[before, after]| after > before)
+    })
+}
+
 /// Whether the engine is full and goes on: then one token more may well take its time.
 fn is_saturated(facts: &Facts) -> bool {
     facts.metrics.as_ref().is_some_and(|metrics| {
-        let moves = metrics.generated[1] > metrics.generated[0];
-        let full = metrics.kv_usage >= SATURATED || metrics.waiting > 0.0;
-        full && moves
+        let full = metrics.kv_usage >= SATURATED
+            || metrics.waiting > 0.0
+            || facts.canary == Canary::Silent;
+        full && moves(facts)
     })
 }
 

@@ -138,6 +138,8 @@ pub struct Metrics {
     pub kv_usage: f64,
     /// Tokens that were generated, before the canary and after it.
     pub generated: [f64; 2],
+    /// Tokens that went through the engine's steps, those of prompts too; before and after.
+    pub worked: [f64; 2],
     /// Blocks of the KV pool.
     pub blocks: Option<f64>,
 }

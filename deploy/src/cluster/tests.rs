@@ -225,6 +225,17 @@ fn silence_is_a_wedge_only_when_nothing_moves() {
     let (_, facts, diagnoses) = seen(state);
     assert_eq!(codes(&diagnoses), ["saturated"]);
     assert_eq!(plan(&site(Shape::Deployments), &facts, &diagnoses), []);
+
+    // One long prompt generates nothing, and is worked on.
+    let mut state = healthy();
+    state.engine = Engine {
+        canary: "",
+        metrics: vec![
+            "vllm:num_requests_running 1\nvllm:iteration_tokens_total_sum 8192\n",
+            "vllm:iteration_tokens_total_sum 180224\n",
+        ],
+    };
+    assert_eq!(codes(&seen(state).2), ["saturated"]);
 }
 
 #[test]
