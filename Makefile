@@ -9,7 +9,7 @@ export RUSTUP_HOME ?= $(patsubst %/.cargo/bin/cargo,%/.rustup,$(cargo))
 endif
 endif
 
-.PHONY: help demo test test-page test-vllm peers peers-vllm install check
+.PHONY: help demo test test-page test-vllm peers peers-vllm install check check-tests
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r target what; do \
@@ -19,7 +19,7 @@ demo: check ## one guarded turn of the real Codex against a built-in endpoint, i
 	cargo build --package codex-ds
 	@cargo run --quiet --package codex-ds --bin codex-ds -- demo
 
-test: check peers ## everything that has to hold before a commit
+test: check-tests peers ## everything that has to hold before a commit
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo build --workspace
@@ -49,3 +49,6 @@ install: check ## install codex-ds and codex-ds-hook with cargo
 
 check:
 	@tests/peers/check.sh
+
+check-tests:
+	@tests/peers/check.sh test

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Says in plain words what a build or the tests would miss on this machine.
+# Says in plain words what a build, or with the argument `test` the tests, would miss on this machine.
 set -u
 
 missing=0
@@ -17,5 +17,8 @@ if ! command -v python3 >/dev/null 2>&1; then
     miss "python3. Install Python 3.10 or newer (https://www.python.org)."
 elif ! python3 -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' >/dev/null 2>&1; then
     miss "Python 3.10 or newer with venv (Debian: python3-venv); found: $(python3 --version 2>&1)"
+fi
+if [ "${1:-}" = test ] && ! command -v kubectl >/dev/null 2>&1; then
+    miss "kubectl, for the tests of the serving stack (https://kubernetes.io/docs/tasks/tools/)."
 fi
 exit $missing

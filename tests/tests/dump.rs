@@ -31,7 +31,7 @@ fn json(run: &Run) -> Value {
 
 fn sessions(env: &TestEnvironment) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = fs_err::read_dir(env.profile().join("dumps"))
-        .unwrap()
+        .expect("the store can be listed")
         .map(|entry| entry.expect("its entries can be read").path())
         .collect();
     files.sort();
