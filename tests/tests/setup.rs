@@ -1,6 +1,7 @@
 //! `codex-ds setup` and `undo` as a user meets them: what they print, what they refuse, and that
 //! nothing is written when they do.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use codex_ds_tests::peers::CodexVersion;
@@ -28,7 +29,6 @@ fn any_codex() -> TestEnvironment {
 fn codex_that_says(version: &str) -> TestEnvironment {
     let mut env = TestEnvironment::new();
     let script = env.write("old/codex", &format!("#!/bin/sh\necho '{version}'\n"));
-    use std::os::unix::fs::PermissionsExt as _;
     fs_err::set_permissions(script, std::fs::Permissions::from_mode(0o755)).expect("it is ours");
     let path = format!("{}:/usr/bin:/bin", env.root().join("old").display());
     env.set("PATH", path);
