@@ -264,7 +264,9 @@ pub(crate) mod tests {
             }
             (Kind::Array(elements), Value::Array(values)) => {
                 assert_eq!(elements.len(), values.len());
-                elements.iter().for_each(|element| check(element, text));
+                for element in elements {
+                    check(element, text);
+                }
             }
             (Kind::String, Value::String(string)) => {
                 assert_eq!(node.text(text).as_ref(), Some(string));
