@@ -1,12 +1,15 @@
 //! Follows a script command by command. Every way through it counts: both sides of a branch, and
 //! every turn of a loop over known values.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use codex_ds_rules::wrappers::Where;
 
 use crate::context::Context;
 use crate::explain::Step;
+use crate::judge::Form;
 use crate::limits;
 use crate::places::absolute;
 use crate::policy::Policy;
@@ -38,6 +41,8 @@ pub(crate) struct Interpreter<'a> {
     pub(crate) level: u32,
     /// Where the command at hand stands in the text that was asked about.
     pub(crate) span: Option<Span>,
+    /// What the table says about each program that was met.
+    pub(crate) forms: RefCell<BTreeMap<String, Rc<[Form]>>>,
     steps: u32,
     descriptors: u32,
 }
@@ -55,6 +60,7 @@ impl<'a> Interpreter<'a> {
             trace: None,
             level: 0,
             span: None,
+            forms: RefCell::default(),
             steps: 0,
             descriptors: 63,
         }
@@ -346,8 +352,9 @@ impl<'a> Interpreter<'a> {
         let open: Vec<(String, usize)> = state
             .variables
             .keys()
-            .map(|name| (name.clone(), state.alternatives(name)))
+            .map(|name| (name, state.alternatives(name)))
             .filter(|(name, count)| *count > 1 && mentions(simple, name))
+            .map(|(name, count)| (name.clone(), count))
             .collect();
         if open.is_empty() {
             return self.simple(simple, state);

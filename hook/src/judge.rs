@@ -1,11 +1,13 @@
 //! Matches a command against the table of rules.
 
+use std::rc::Rc;
+
 use codex_ds_rules::programs::PROGRAMS;
 use codex_ds_rules::readonly::LOOKING;
 use codex_ds_rules::{Matcher, Pattern, RULES, Rule, Test};
 
 use crate::interpreter::{Eval, Interpreter};
-use crate::value::Value;
+use crate::value::{Value, is_form};
 use crate::verdict::Denial;
 
 /// A command line, cut into the parts that rules speak of.
@@ -104,10 +106,6 @@ impl<'a> Line<'a> {
     }
 
     fn matches(&self, pattern: &Pattern) -> bool {
-        let program = Value::known(self.program);
-        if !pattern.programs.iter().any(|name| program.may_match(name)) {
-            return false;
-        }
         let steps = pattern.sub.len();
         let path = pattern.sub.iter().enumerate().all(|(i, names)| {
             self.words.get(i).is_some_and(|word| {
@@ -207,15 +205,40 @@ impl Interpreter<'_> {
     }
 
     pub(crate) fn first_match(&self, line: &Line<'_>) -> Option<&'static Rule> {
-        RULES
-            .iter()
-            .chain(self.policy.extra.iter().copied())
-            .find(|rule| {
-                self.policy.enforces(rule)
-                    && match rule.on {
-                        Matcher::Commands(patterns) => patterns.iter().any(|p| line.matches(p)),
-                        Matcher::Analysis => false,
-                    }
-            })
+        let forms = self.forms(line.program);
+        let found = forms.iter().find(|(_, pattern)| line.matches(pattern));
+        found.map(|(rule, _)| *rule)
     }
+
+    /// The patterns in force that name a program, in the order of the table. Found once for each
+    /// program of a command: a script calls few programs often.
+    fn forms(&self, program: &str) -> Rc<[Form]> {
+        if let Some(forms) = self.forms.borrow().get(program) {
+            return Rc::clone(forms);
+        }
+        let rules = RULES.iter().chain(self.policy.extra.iter().copied());
+        let forms: Rc<[Form]> = rules
+            .filter(|rule| self.policy.enforces(rule))
+            .flat_map(|rule| {
+                let patterns: &'static [Pattern] = match rule.on {
+                    Matcher::Commands(patterns) => patterns,
+                    Matcher::Analysis => &[],
+                };
+                patterns.iter().map(move |pattern| (rule, pattern))
+            })
+            .filter(|(_, pattern)| names(pattern, program))
+            .collect();
+        self.forms
+            .borrow_mut()
+            .insert(program.to_owned(), Rc::clone(&forms));
+        forms
+    }
+}
+
+/// A pattern, and the rule it belongs to.
+pub(crate) type Form = (&'static Rule, &'static Pattern);
+
+/// Whether a pattern is about a program.
+fn names(pattern: &Pattern, program: &str) -> bool {
+    pattern.may_be(program) && pattern.programs.iter().any(|name| is_form(program, name))
 }

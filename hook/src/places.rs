@@ -191,9 +191,10 @@ impl Interpreter<'_> {
     /// Whether a path is one of a list whose entries may begin with `~`.
     fn in_home(&self, full: &Value, list: &[&str]) -> bool {
         let home = self.context.home.to_string_lossy();
+        let in_home = below(full, &home);
         list.iter().any(|entry| match entry.strip_prefix('~') {
-            Some(rest) => listed(full, &format!("{home}{rest}")),
-            None => listed(full, entry),
+            Some(rest) => in_home && listed(full, &home, rest),
+            None => listed(full, "", entry),
         })
     }
 
@@ -258,18 +259,22 @@ fn verb(act: Act) -> &'static str {
 
 /// Whether a path may be `folder` or lie in it.
 pub(crate) fn below(path: &Value, folder: &str) -> bool {
+    below_parts(path, folder.split('/'))
+}
+
+fn below_parts<'f>(path: &Value, mut folder: impl Iterator<Item = &'f str>) -> bool {
     let mut parts = path.raw().split('/');
-    folder.split('/').all(|wanted| match parts.next() {
+    folder.all(|wanted| match parts.next() {
         Some(part) if part == wanted => true,
         Some(part) if wanted.contains('*') => Value::known(part).may_match(wanted),
         // A glob does not match a leading dot.
-        Some(part) => {
+        Some(part) if part.bytes().any(|b| b >= 0xf0) => {
             let part = Value::known(part);
             part.is_glob()
                 && wanted.starts_with('.') <= part.raw().starts_with('.')
                 && part.may_match(wanted)
         }
-        None => false,
+        _ => false,
     })
 }
 
@@ -298,11 +303,33 @@ fn below_known(path: &str, folder: &Value) -> bool {
     })
 }
 
-/// Whether a path is this entry of a list: an entry that ends in `/` covers what is below.
-fn listed(path: &Value, entry: &str) -> bool {
+/// Whether a path is this entry of a list, which begins in the folder `base`: an entry that ends
+/// in `/` covers what is below.
+fn listed(path: &Value, base: &str, entry: &str) -> bool {
+    let parts = |entry: &str| entry.split('/').count();
+    let entry_parts = || entry.split('/').skip(usize::from(!base.is_empty()));
     match entry.strip_suffix('/') {
-        Some(folder) => below(path, folder),
-        None => below(path, entry) && path.raw().split('/').count() == entry.split('/').count(),
+        Some(folder) => {
+            let folder = folder.split('/').skip(usize::from(!base.is_empty()));
+            in_base(path, base, folder)
+        }
+        None => {
+            in_base(path, base, entry_parts())
+                && parts(path.raw())
+                    == if base.is_empty() {
+                        parts(entry)
+                    } else {
+                        parts(base) + parts(entry) - 1
+                    }
+        }
+    }
+}
+
+fn in_base<'f>(path: &Value, base: &'f str, rest: impl Iterator<Item = &'f str>) -> bool {
+    if base.is_empty() {
+        below_parts(path, rest)
+    } else {
+        below_parts(path, base.split('/').chain(rest))
     }
 }
 

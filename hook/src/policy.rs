@@ -1,6 +1,6 @@
 //! The policy in force: a preset and what `guard.toml` changes of it.
 
-use codex_ds_rules::{Class, Matcher, Pattern, Prefixes, Preset, Rule, Test};
+use codex_ds_rules::{Class, Matcher, Prefixes, Preset, Rule, Test, on};
 use toml_edit::{Item, TableLike};
 
 /// What is denied.
@@ -304,12 +304,10 @@ fn rule(table: &dyn TableLike) -> Result<&'static Rule, PolicyError> {
         let names: Vec<&'static str> = names.into_iter().map(leak).collect();
         Vec::leak(vec![Test::Flag(Vec::leak(names))])
     };
-    let pattern = Pattern {
-        programs: alternatives(program),
-        sub: Vec::leak(sub),
-        when: flagged(flags),
-        unless: flagged(unless),
-    };
+    let pattern = on(alternatives(program))
+        .sub(Vec::leak(sub))
+        .when(flagged(flags))
+        .unless(flagged(unless));
     let [title, why, instead] = texts.map(leak);
     Ok(Box::leak(Box::new(Rule {
         id: leak(id),

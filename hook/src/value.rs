@@ -73,7 +73,8 @@ impl Value {
     }
 
     pub(crate) fn is_known(&self) -> bool {
-        !self.0.contains(OPEN)
+        // Every mark is a noncharacter beyond the third plane: its first byte is 0xF3 or 0xF4.
+        !self.0.bytes().any(|b| b >= 0xf3) || !self.0.contains(OPEN)
     }
 
     /// Whether any part could be any text.
@@ -144,6 +145,9 @@ impl Value {
         if !pattern.contains('*') {
             return self.may_be(pattern);
         }
+        if self.is_known() {
+            return is_form(&self.0, pattern);
+        }
         let pattern: Vec<Token> = pattern
             .chars()
             .map(|c| if c == '*' { Token::Any } else { Token::Char(c) })
@@ -179,6 +183,33 @@ impl Value {
         }
         out
     }
+}
+
+/// Whether a text has a form in which `*` is any text. Nothing is allocated: the tables have
+/// thousands of forms, and each command is compared with all of them.
+pub(crate) fn is_form(text: &str, form: &str) -> bool {
+    let (wanted, given) = (form.as_bytes().first(), text.as_bytes().first());
+    if wanted != given && wanted != Some(&b'*') {
+        return false;
+    }
+    if text == form || !form.as_bytes().contains(&b'*') {
+        return text == form;
+    }
+    let mut parts = form.split('*');
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = text.strip_prefix(first) else {
+        return false;
+    };
+    let Some(last) = parts.next_back() else {
+        return rest.is_empty();
+    };
+    for part in parts {
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
 }
 
 impl From<&str> for Value {

@@ -15,6 +15,8 @@ pub enum Matcher {
 pub struct Pattern {
     /// Base names of programs; `*` stands for any text.
     pub programs: &'static [&'static str],
+    /// The letters that the names begin with, as bits (see [`Pattern::may_be`]).
+    letters: u64,
     /// Words of the subcommand in order, each with its alternatives. Global options are skipped.
     pub sub: &'static [&'static [&'static str]],
     /// All of these must hold.
@@ -49,13 +51,38 @@ pub enum Test {
 pub const fn on(programs: &'static [&'static str]) -> Pattern {
     Pattern {
         programs,
+        letters: letters(programs),
         sub: &[],
         when: &[],
         unless: &[],
     }
 }
 
+/// One bit for each first letter; all of them where a name begins with `*`.
+const fn letters(programs: &[&str]) -> u64 {
+    let mut bits = 0;
+    let mut i = 0;
+    while i < programs.len() {
+        match programs[i].as_bytes() {
+            [] | [b'*', ..] => return u64::MAX,
+            [first, ..] => bits |= 1 << (*first & 63),
+        }
+        i += 1;
+    }
+    bits
+}
+
 impl Pattern {
+    /// Whether a program of this name may be one of the pattern's: one look at its first letter,
+    /// since every command is compared with every pattern.
+    #[must_use]
+    pub const fn may_be(&self, program: &str) -> bool {
+        match program.as_bytes() {
+            [first, ..] => self.letters & (1 << (*first & 63)) != 0,
+            [] => true,
+        }
+    }
+
     /// With these subcommand words.
     #[must_use]
     pub const fn sub(mut self, sub: &'static [&'static [&'static str]]) -> Self {
