@@ -70,18 +70,18 @@ mod tests {
         let line =
             |cwd: &str| format!(r#"{{"type":"session_meta","payload":{{"id":"x","cwd":{cwd},"a":"#);
         for (name, text) in [
-            ("rollout-1.jsonl", line(r#""/work/a \"b\"""#)),
+            ("rollout-1.jsonl", line(r#""/repos/a \"b\"""#)),
             ("rollout-2.jsonl", line(r#""relative""#)),
             ("rollout-3.jsonl", line("7")),
             ("rollout-4.jsonl", String::new()),
-            ("rollout-5.jsonl", line(r#""/work/c""#)),
-            ("other.txt", line(r#""/work/d""#)),
+            ("rollout-5.jsonl", line(r#""/repos/c""#)),
+            ("other.txt", line(r#""/repos/d""#)),
         ] {
             fs_err::write(day.join(name), text).expect("a file");
         }
         assert_eq!(
             folders(home.path()),
-            [PathBuf::from("/work/a \"b\""), PathBuf::from("/work/c")]
+            [PathBuf::from("/repos/a \"b\""), PathBuf::from("/repos/c")]
         );
         assert_eq!(folders(&home.path().join("none")), Vec::<PathBuf>::new());
     }
