@@ -41,8 +41,15 @@ fn main() -> ExitCode {
             "if [ -f src/m{n}.rs ]; then grep -n 'fn x{n}' \"src/m{n}.rs\" | head -5; fi"
         );
     }
+    // A file of 4 KB that is written: text that is read but not followed.
+    let mut file = String::from("cat > notes.md <<'EOF'\n");
+    while file.len() < 4_096 {
+        file.push_str("A line of text about nothing in particular.\n");
+    }
+    file.push_str("EOF\n");
     let cases = [
         ("short", "cargo test --workspace 2>&1 | tail -20".to_owned()),
+        ("4 KB file", file),
         ("4 KB script", script),
         ("denied", "cd src && git push origin main".to_owned()),
     ];

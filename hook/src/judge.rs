@@ -19,6 +19,7 @@ pub(crate) struct Line<'a> {
     /// Everything that begins with a dash, up to `--`.
     flags: Vec<&'a Value>,
     abbreviates: bool,
+    has_subcommands: bool,
 }
 
 impl<'a> Line<'a> {
@@ -31,6 +32,7 @@ impl<'a> Line<'a> {
             words: Vec::new(),
             flags: Vec::new(),
             abbreviates: row.is_some_and(|row| row.abbreviates),
+            has_subcommands: row.is_some(),
         };
         let mut rest = args.iter();
         while let Some(arg) = rest.next() {
@@ -75,7 +77,7 @@ impl<'a> Line<'a> {
         let Some((last, before)) = self.args.split_last() else {
             return false;
         };
-        let subcommands = PROGRAMS.iter().any(|row| row.names.contains(&self.program));
+        let subcommands = self.has_subcommands;
         let plain = |value: &Value| {
             value.as_known().is_some_and(|text| {
                 text.bytes().all(|b| b.is_ascii_lowercase() || b == b'-') && !text.starts_with('-')
