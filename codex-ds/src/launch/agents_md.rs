@@ -120,7 +120,10 @@ mod tests {
             ],
         );
         let text = text(&root.path().join("a")).expect("instructions");
-        assert_eq!(text.matches('x').count() as u64, LIMIT);
+        // The folder's own name may hold any letter.
+        let text = text.replace(&*root.path().to_string_lossy(), "");
+        let taken = text.matches('x').count() - INTRODUCTION.matches('x').count();
+        assert_eq!(taken as u64, LIMIT);
         assert!(!text.contains("more"));
     }
 
