@@ -154,6 +154,11 @@ fn follow(
             let Some(mut target) = path(target) else {
                 return Ok(());
             };
+            if program == "ln"
+                && let Some(source) = absolute(source, state).as_known()
+            {
+                this.symlinks.insert(target.clone(), source.to_owned());
+            }
             // A target that is a folder keeps the source's name.
             if target.ends_with('/') {
                 target.push_str(source.base_name().raw());

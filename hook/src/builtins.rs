@@ -100,6 +100,9 @@ pub(crate) fn run(
             listing()
         }
         "declare" | "typeset" | "local" | "export" | "readonly" => {
+            if matches!(program, "declare" | "typeset" | "local") {
+                hide(args, state);
+            }
             let refers = args
                 .first()
                 .is_some_and(|arg| arg.raw().starts_with('-') && arg.raw().contains('n'));
@@ -167,6 +170,17 @@ fn listing() -> Value {
     let mut value = Value::output();
     value.push(crate::environment::LISTING);
     value
+}
+
+/// Keeps what the local variables of a function hide, so that it comes back when it returns.
+fn hide(args: &[Value], state: &mut State) {
+    let Some(locals) = &mut state.locals else {
+        return;
+    };
+    for arg in args.iter().filter(|arg| !arg.raw().starts_with('-')) {
+        let name = arg.raw().split('=').next().unwrap_or_default();
+        locals.push((name.to_owned(), state.variables.get(name).cloned()));
+    }
 }
 
 fn strip_dashes(args: &[Value]) -> &[Value] {

@@ -197,9 +197,17 @@ impl Interpreter<'_> {
                 self.nested(|this| this.program(name, program, args, &mut other))?;
             }
             let outer = std::mem::replace(&mut state.positional, args.to_vec());
+            let locals = state.locals.replace(Vec::new());
             let body = std::slice::from_ref(&*function.body);
             let output = self.nested(|this| this.run(body, state))?;
             state.positional = outer;
+            let hidden = std::mem::replace(&mut state.locals, locals);
+            for (name, value) in hidden.into_iter().flatten().rev() {
+                match value {
+                    Some(value) => state.variables.insert(name, value),
+                    None => state.variables.remove(&name),
+                };
+            }
             return Ok(output);
         }
         if let Some(output) = builtins::run(self, program, args, state)? {
@@ -215,6 +223,9 @@ impl Interpreter<'_> {
             return Ok(Value::output());
         }
         self.judge(&line)?;
+        if self.place == Where::Remote && !line.is_read_only() && !line.is_exec() {
+            self.deny("remote.write", line.shown())?;
+        }
         if shells::is_shell(program) {
             return shells::run(self, args, state);
         }

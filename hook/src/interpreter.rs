@@ -30,6 +30,8 @@ pub(crate) struct Interpreter<'a> {
     pub(crate) written: BTreeMap<String, Value>,
     /// Programs that the script linked or copied to another path.
     pub(crate) links: BTreeMap<String, Value>,
+    /// Where the symbolic links lead that the script made.
+    pub(crate) symlinks: BTreeMap<String, String>,
     /// Whether the commands at hand come from a text inside the command.
     pub(crate) inner_code: bool,
     /// Where the commands at hand run.
@@ -54,6 +56,7 @@ impl<'a> Interpreter<'a> {
             context,
             written: BTreeMap::new(),
             links: BTreeMap::new(),
+            symlinks: BTreeMap::new(),
             inner_code: false,
             place: Where::Here,
             depth: 0,

@@ -107,6 +107,11 @@ impl<'a> Line<'a> {
         }
     }
 
+    /// Whether the command runs another in something that is there: that one is judged.
+    pub(crate) fn is_exec(&self) -> bool {
+        self.words.iter().take(2).any(|word| word.raw() == "exec")
+    }
+
     fn matches(&self, pattern: &Pattern) -> bool {
         let steps = pattern.sub.len();
         let path = pattern.sub.iter().enumerate().all(|(i, names)| {

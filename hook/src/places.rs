@@ -78,7 +78,7 @@ impl Interpreter<'_> {
         if act == Act::Nothing || path.is_empty() {
             return Ok(());
         }
-        let full = absolute(path, state);
+        let full = self.behind_links(absolute(path, state), path);
         let shown = || format!("{} {}", verb(act), path.shown());
         if act == Act::Read {
             if self.is_secret(&full, path) || self.is_listed(&full, &self.policy.secrets) {
@@ -196,6 +196,17 @@ impl Interpreter<'_> {
             Some(rest) => in_home && listed(full, &home, rest),
             None => listed(full, "", entry),
         })
+    }
+
+    /// The path with the links resolved that the script itself made. A link's own name, without a
+    /// slash behind it, is the link.
+    fn behind_links(&self, full: Value, written: &Value) -> Value {
+        let found = self.symlinks.iter().find_map(|(link, target)| {
+            let rest = full.raw().strip_prefix(link.as_str())?;
+            let inside = rest.starts_with('/') || (rest.is_empty() && written.raw().ends_with('/'));
+            inside.then(|| Value::known(format!("{target}{rest}")))
+        });
+        found.unwrap_or(full)
     }
 
     /// Whether a path is, or lies in, one of a list of the policy.

@@ -37,6 +37,8 @@ pub(crate) struct State {
     pub(crate) stdin: Option<Value>,
     /// What `popd` goes back to.
     pub(crate) folders: Vec<Value>,
+    /// What the local variables of the function at hand hide; `None` outside functions.
+    pub(crate) locals: Option<Vec<(String, Option<Variable>)>>,
     /// Which of a variable's values the present turn takes.
     pub(crate) picks: Vec<(String, usize)>,
 }
@@ -53,6 +55,7 @@ impl State {
             cwd,
             stdin: None,
             folders: Vec::new(),
+            locals: None,
             picks: Vec::new(),
         }
     }

@@ -78,6 +78,11 @@ fn lab_denies_more() {
 }
 
 #[test]
+fn lab_denies_what_looks_excused() {
+    assert_none(&wrong("deny-sound.tsv", Preset::Lab, true, &[]));
+}
+
+#[test]
 fn both_presets_allow_more() {
     assert_none(&wrong("allow-more.tsv", Preset::Lab, false, &[]));
     assert_none(&wrong("allow-more.tsv", Preset::Dev, false, &[]));

@@ -48,8 +48,8 @@ fn spelled() -> impl Strategy<Value = fn(&str) -> String> {
         ),
         Just(
             (|word: &str| {
-                let codes: String = word.bytes().map(|b| format!("\\x{b:02x}")).collect();
-                format!("$'{codes}'")
+                let codes: Vec<String> = word.bytes().map(|b| format!("\\x{b:02x}")).collect();
+                format!("$'{}'", codes.concat())
             }) as fn(&str) -> String
         ),
         Just((|word: &str| format!("$(echo {word})")) as fn(&str) -> String),

@@ -216,6 +216,11 @@ pub static EFFECTS: &[Effect] = &[
         ..BASE
     },
     Effect {
+        programs: &["git"],
+        options: &[("--output", Act::Write), ("--output-directory", Act::Write)],
+        ..BASE
+    },
+    Effect {
         programs: &["ssh-keygen"],
         when: &["-y"],
         options: &[("-f", Act::Read)],
@@ -397,7 +402,6 @@ pub static EFFECTS: &[Effect] = &[
             "tree",
             "cd",
             "pushd",
-            "git",
             "ssh",
             "logger",
             "true",

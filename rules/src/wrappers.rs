@@ -211,7 +211,7 @@ pub static WRAPPERS: &[Wrapper] = &[
         ],
         assigns: true,
         place: Where::Privileged,
-        inert: &["-l", "--list", "-v", "--validate", "-k", "-K"],
+        inert: &["-l", "--list", "-v", "--validate", "-K"],
         ..BASE
     },
     Wrapper {

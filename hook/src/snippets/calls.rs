@@ -34,6 +34,7 @@ enum Does {
 /// Calls by their full names, and by last names that mean only this.
 const CALLS: &[(&str, Does)] = &[
     ("kill", Does::Kills),
+    ("spawn", Does::Runs),
     ("os.system", Does::Runs),
     ("os.popen", Does::Runs),
     ("os.popen2", Does::Runs),
@@ -520,6 +521,7 @@ impl Reader<'_, '_> {
                             | "chmod"
                             | "unlink"
                             | "kill"
+                            | "spawn"
                             | "rmdir"
                             | "system2"
                             | "truncate"
@@ -802,9 +804,12 @@ impl Reader<'_, '_> {
         let mut arguments = Vec::new();
         for part in split(tokens) {
             // `key=value` arguments come after the ones that matter.
-            if matches!(part, [Token::Name(_), Token::Sign('='), ..])
-                && part.get(2) != Some(&Token::Sign('='))
+            if let [Token::Name(key), Token::Sign('='), value @ ..] = part
+                && value.first() != Some(&Token::Sign('='))
             {
+                if matches!(key.as_str(), "args" | "cmd" | "command" | "path") {
+                    arguments.push(self.argument(value, 0));
+                }
                 continue;
             }
             arguments.push(self.argument(part, 0));

@@ -282,6 +282,10 @@ pub(crate) fn run(
             }
         }
         (Some(file), _) if !matches!(file.raw(), "-" | "/dev/stdin") => {
+            if this.place == codex_ds_rules::wrappers::Where::Remote {
+                // A script on another machine cannot be read here.
+                this.deny("remote.write", format!("{program} {}", file.shown()))?;
+            }
             let path = absolute(file, state);
             let written = path
                 .as_known()
