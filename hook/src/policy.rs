@@ -304,6 +304,8 @@ fn rule(table: &dyn TableLike) -> Result<&'static Rule, PolicyError> {
         let names: Vec<&'static str> = names.into_iter().map(leak).collect();
         Vec::leak(vec![Test::Flag(Vec::leak(names))])
     };
+    // A program counts by its base name, wherever it lies.
+    let program = program.rsplit('/').next().unwrap_or(program);
     let pattern = on(alternatives(program))
         .sub(Vec::leak(sub))
         .when(flagged(flags))
