@@ -367,7 +367,8 @@ fn new_file(folder: &Path, started_ms: u64) -> Result<(PathBuf, File)> {
     for number in 1_u32.. {
         let name = match number {
             1 => format!("{time}{}", store::SUFFIX),
-            number => format!("{time}-{number}{}", store::SUFFIX),
+            // Behind the first of the same second in order, which `-` would not be.
+            number => format!("{time}_{number}{}", store::SUFFIX),
         };
         let path = folder.join(name);
         let mut options = std::fs::OpenOptions::new();
