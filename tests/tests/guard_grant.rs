@@ -58,10 +58,7 @@ fn an_agent_cannot_grant() {
 
 /// The code that the model read in a denial.
 fn code(requests: &[Recorded]) -> String {
-    let told: String = requests
-        .iter()
-        .flat_map(request::tool_outputs)
-        .collect();
+    let told: String = requests.iter().flat_map(request::tool_outputs).collect();
     let (_, rest) = told.split_once("guard allow ").expect("a code");
     rest.chars().take_while(char::is_ascii_hexdigit).collect()
 }
