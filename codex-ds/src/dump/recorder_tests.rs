@@ -211,6 +211,28 @@ fn who_drops_an_exchange_has_left_it() {
 }
 
 #[test]
+fn a_client_that_hangs_up_on_the_last_event_has_the_whole_answer() {
+    let mut headers = HeaderMap::new();
+    headers.insert("content-type", "text/event-stream".parse().unwrap());
+    for (event, outcome) in [
+        ("response.completed", Outcome::Complete),
+        ("response.in_progress", Outcome::ClientGone),
+    ] {
+        let disk = Disk::default();
+        let recorder = start(&disk, options(true));
+        let mut exchange = request(&recorder, &HeaderMap::new(), "{}");
+        exchange.response(200, &headers);
+        let data = format!(r#"{{"type":"{event}","response":{{"status":"completed"}}}}"#);
+        exchange.chunk(&format!("data: {data}\n\n").into());
+        drop(exchange);
+        assert!(recorder.flush(PATIENCE));
+        let session = disk.session();
+        let end = session.exchanges[0].end.as_ref().unwrap();
+        assert_eq!(end.outcome, outcome, "{event}");
+    }
+}
+
+#[test]
 fn requests_of_a_conversation_are_compared_as_they_come() {
     let disk = Disk::default();
     let recorder = start(&disk, options(true));

@@ -377,6 +377,13 @@ impl Writer {
         } else {
             open.reply.whole(&open.whole);
         }
+        // A client may hang up on the answer's last event, before the server ends the stream.
+        let outcome = match outcome {
+            Outcome::ClientGone if open.stream && open.reply.end == reply::End::Complete => {
+                Outcome::Complete
+            }
+            other => other,
+        };
         let failure = match &open.reply.end {
             reply::End::Failed(why) => Some(self.mask(why).into_owned()),
             reply::End::Missing if open.stream && outcome == Outcome::Complete => {
