@@ -228,14 +228,14 @@ fn homes_that_it_does_not_take() {
     };
     let codex_home = env.home().join(".codex");
     assert_snapshot!(refused(&env, &at(&codex_home), 2), @"
-    error: [HOME]/.codex is Codex's own folder; codex-ds never writes there
+    error: [HOME]/.codex is Codex's own folder, or in it; codex-ds never writes there
     hint: leave --home away to use ~/.codex-ds, or name another folder
     ");
     fs_err::create_dir(&codex_home).expect("the home is empty");
     let link = env.home().join("link");
     std::os::unix::fs::symlink(&codex_home, &link).expect("the home can be written");
     assert_snapshot!(refused(&env, &at(&link), 2), @"
-    error: [HOME]/link is Codex's own folder; codex-ds never writes there
+    error: [HOME]/link is Codex's own folder, or in it; codex-ds never writes there
     hint: leave --home away to use ~/.codex-ds, or name another folder
     ");
     assert_eq!(
