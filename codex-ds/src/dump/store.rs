@@ -565,6 +565,10 @@ pub fn find(folder: &Path, wanted: Option<&str>) -> Result<PathBuf> {
     if path.is_file() {
         return Ok(path.to_owned());
     }
+    // A whole name may be how another one begins.
+    if let Some(file) = files.iter().find(|file| name(file) == wanted) {
+        return Ok(file.clone());
+    }
     let found: Vec<&PathBuf> = files
         .iter()
         .filter(|file| name(file).starts_with(wanted))
@@ -658,5 +662,11 @@ mod tests {
                 .contains("2 sessions")
         );
         assert!(found(Some("2025")).is_err());
+        let second = write(folder.path(), "2026-01-02T00-00-00Z_2.jsonl", HEADER);
+        assert_eq!(found(None).expect("the newest"), second);
+        assert_eq!(
+            found(Some("2026-01-02T00-00-00Z")).expect("the whole name"),
+            new
+        );
     }
 }
