@@ -158,18 +158,21 @@ pub async fn install_with(
             executables,
         });
     }
-    progress(&format!(
-        "making a virtual environment in {}",
-        dir.display()
-    ));
-    let mut venv = tokio::process::Command::new(python);
-    venv.args(["-m", "venv"]);
-    // What is left of an environment whose Python has gone cannot be built upon. One that works is
-    // not cleared: the new packages may be out of reach.
-    if found.is_none() && dir.join("pyvenv.cfg").is_file() {
-        venv.arg("--clear");
+    // Made again over one that works, an environment would mix two Pythons where `python3` has
+    // changed since.
+    if !pip_runs(dir).await {
+        progress(&format!(
+            "making a virtual environment in {}",
+            dir.display()
+        ));
+        let mut venv = tokio::process::Command::new(python);
+        venv.args(["-m", "venv"]);
+        // What is left of an environment whose Python or pip does not run cannot be built upon.
+        if dir.join("pyvenv.cfg").is_file() {
+            venv.arg("--clear");
+        }
+        run("python3 -m venv", venv.arg(dir), &mut progress).await?;
     }
-    run("python3 -m venv", venv.arg(dir), &mut progress).await?;
 
     let mut pip = tokio::process::Command::new(dir.join("bin/python"));
     pip.args([
@@ -253,6 +256,14 @@ async fn probe(dir: &Path, servers: &[&Server]) -> Option<Vec<String>> {
     .await
     .ok()?;
     Some(found)
+}
+
+/// Whether the environment can be added to: an interrupted `venv` leaves a Python without pip, and
+/// one whose Python has gone runs nothing.
+async fn pip_runs(dir: &Path) -> bool {
+    let mut pip = tokio::process::Command::new(dir.join("bin/python"));
+    pip.args(["-I", "-m", "pip", "--version"]);
+    run("pip", &mut pip, &mut |_| {}).await.is_ok()
 }
 
 async fn check_python(python: &Path, progress: &mut impl FnMut(&str)) -> Result<(), InstallError> {

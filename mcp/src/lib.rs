@@ -16,7 +16,7 @@ pub mod handshake;
 pub mod install;
 pub mod launch;
 mod network;
-mod process;
+pub mod process;
 pub mod servers;
 
 pub use handshake::{Handshake, McpError, ServerInfo, Step, Tool, handshake};

@@ -2,25 +2,31 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::process::ExitStatus;
+use std::process::{ExitStatus, Output};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 /// A child in a process group of its own: `uvx` and `pip` start programs in turn, and killing only
 /// the first would leave the server running. Dropped, the whole group is killed.
-pub(crate) struct Group {
+#[derive(Debug)]
+pub struct Group {
     #[cfg(unix)]
     leader: Option<rustix::process::Pid>,
-    pub(crate) child: Child,
+    /// The child, to take its pipes.
+    pub child: Child,
 }
 
 impl Group {
-    pub(crate) fn spawn(command: &mut Command) -> io::Result<Self> {
+    /// Starts `command` in a new process group.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub fn spawn(command: &mut Command) -> io::Result<Self> {
         command.kill_on_drop(true);
         #[cfg(unix)]
         command.process_group(0);
@@ -35,9 +41,35 @@ impl Group {
         })
     }
 
+    /// Writes `input` to the child, if its standard input is piped, and waits for its end and that of
+    /// its piped streams. Dropped before, it kills the group once `self` is dropped.
+    ///
+    /// # Errors
+    /// When a stream cannot be read, or the child not waited for.
+    pub async fn output(&mut self, input: &[u8]) -> io::Result<Output> {
+        let stdin = self.child.stdin.take();
+        let feed = async {
+            if let Some(mut pipe) = stdin {
+                // A program that does not read its input is not wrong.
+                let _ = pipe.write_all(input).await;
+            }
+        };
+        let (out, err) = (self.child.stdout.take(), self.child.stderr.take());
+        let ((), stdout, stderr, status) =
+            tokio::join!(feed, whole(out), whole(err), self.child.wait());
+        Ok(Output {
+            status: status?,
+            stdout: stdout?,
+            stderr: stderr?,
+        })
+    }
+
     /// Ends the group: the child has `grace` to go by itself, then everything is killed and the
     /// child reaped.
-    pub(crate) async fn stop(mut self, grace: Duration) -> io::Result<ExitStatus> {
+    ///
+    /// # Errors
+    /// When the child cannot be waited for.
+    pub async fn stop(mut self, grace: Duration) -> io::Result<ExitStatus> {
         let ended = timeout(grace, self.child.wait()).await;
         self.kill();
         match ended {
@@ -54,6 +86,14 @@ impl Group {
         }
         let _ = self.child.start_kill();
     }
+}
+
+async fn whole(stream: Option<impl AsyncRead + Unpin>) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    if let Some(mut stream) = stream {
+        stream.read_to_end(&mut bytes).await?;
+    }
+    Ok(bytes)
 }
 
 /// One of a child's streams.

@@ -151,6 +151,39 @@ async fn an_environment_whose_python_has_gone_is_made_anew() {
     assert_eq!(calls, format!("-m venv --clear {}\n", target.display()));
 }
 
+/// Installs into an environment whose Python runs `pip` for `-m pip --version`, and gives the calls of
+/// `-m venv`.
+async fn venv_calls_over(pip: &str) -> String {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let target = dir.path().join("mcp");
+    fs_err::create_dir_all(target.join("bin")).unwrap();
+    fs_err::write(target.join("pyvenv.cfg"), "").unwrap();
+    let inside = target.join("bin/python");
+    fs_err::write(
+        &inside,
+        format!("#!/bin/sh\ncase \"$*\" in *--version*) {pip} ;; esac\n"),
+    )
+    .unwrap();
+    fs_err::set_permissions(&inside, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let python = fake_python(dir.path(), "3.11.2", "exit 1", "");
+    install_with(&python, &target, &all(), |_| {})
+        .await
+        .unwrap_err();
+    let calls = fs_err::read_to_string(dir.path().join("calls")).unwrap_or_default();
+    calls.replace(target.to_str().unwrap(), "DIR")
+}
+
+#[tokio::test]
+async fn an_environment_that_works_is_added_to_and_not_made_again() {
+    assert_eq!(venv_calls_over("exit 0").await, "");
+}
+
+#[tokio::test]
+async fn an_environment_that_was_left_without_pip_is_made_anew() {
+    assert_eq!(venv_calls_over("exit 1").await, "-m venv --clear DIR\n");
+}
+
 #[tokio::test]
 async fn a_second_installation_waits_for_the_first() {
     let dir = tempfile::tempdir().unwrap();

@@ -435,6 +435,14 @@ fn undo_says_what_it_did_and_needs_neither_codex_nor_the_server() {
 }
 
 #[test]
+fn undo_takes_out_the_lock_of_a_set_up_that_was_killed_at_once() {
+    let env = any_codex();
+    env.write("home/.codex-ds/.codex-ds.lock", "");
+    env.codex_ds(["undo"]).run().success();
+    assert!(!env.profile().join(".codex-ds.lock").exists());
+}
+
+#[test]
 fn killed_at_any_moment_a_second_set_up_repairs() {
     let (env, server) = (any_codex(), router(vec![]));
     let endpoint = server.base_url();

@@ -121,7 +121,8 @@ async fn demo(args: &Args) -> Result<u8> {
     Ok(if held { exit::OK } else { exit::FAILURE })
 }
 
-/// The folder for fetched programs: `CODEX_DS_CACHE`, else the user's cache folder.
+/// The folder for fetched programs, the same that `make peers` fills: `CODEX_DS_CACHE`, else the
+/// user's cache folder, which is `~/.cache` on macOS too.
 fn cache() -> Result<PathBuf> {
     if let Some(path) = std::env::var_os(env::CACHE).filter(|value| !value.is_empty()) {
         return Ok(std::path::absolute(path)?);
@@ -130,7 +131,12 @@ fn cache() -> Result<PathBuf> {
         UserError::usage("cannot tell where your cache folder is: HOME is not set")
             .hint(format!("set HOME or {}", env::CACHE))
     })?;
-    Ok(dirs.cache_dir().join("codex-ds"))
+    let folder = if cfg!(target_os = "macos") {
+        dirs.home_dir().join(".cache")
+    } else {
+        dirs.cache_dir().to_path_buf()
+    };
+    Ok(folder.join("codex-ds"))
 }
 
 /// Where the demo's own folder is made: in the cache, but for a cache in which no profile may be,

@@ -61,6 +61,17 @@ fn decisions(model: &str) -> Decisions {
     }
 }
 
+#[test]
+fn a_receipt_may_name_what_a_profile_has_and_nothing_else() {
+    let mut names: Vec<_> = profile::files(&decisions("m"), Vec::new())
+        .unwrap()
+        .iter()
+        .map(|wanted| wanted.name)
+        .collect();
+    names.sort_unstable();
+    assert_eq!(names, super::receipt::FILES);
+}
+
 fn make(home: &Path, model: &str) -> plan::Plan {
     let wanted = profile::files(&decisions(model), model.as_bytes().to_vec()).unwrap();
     let guard = plan::Guard {

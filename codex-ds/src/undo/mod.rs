@@ -52,6 +52,10 @@ pub fn run(args: &Args) -> Result<u8> {
     let receipts = Receipt::load(&home)?;
     let undo = Undo::plan(&home, &receipts)?;
     if receipts.latest().is_none() {
+        if !args.dry_run {
+            // A set-up that was killed before it wrote its receipt left no more than this.
+            remove_lock(&home)?;
+        }
         report::show(args.json, &undo, report::State::Nothing);
         return Ok(exit::OK);
     }
@@ -71,6 +75,14 @@ pub fn run(args: &Args) -> Result<u8> {
     drop(lock);
     report::show(args.json, &undo, report::State::Undone);
     Ok(exit::OK)
+}
+
+fn remove_lock(home: &Path) -> Result<()> {
+    if home.join(file::LOCK).exists() {
+        let _lock = Lock::take(home)?;
+        file::remove_optional(&home.join(file::LOCK))?;
+    }
+    Ok(())
 }
 
 /// Undoes the set-up in `home` without a word.
