@@ -56,6 +56,8 @@ pub(super) struct Answer {
     pub output_tokens: u64,
     /// Of these, thinking.
     pub reasoning_tokens: u64,
+    /// Tokens in an event of the stream.
+    pub tokens_per_chunk: u64,
 }
 
 impl Answer {
@@ -84,6 +86,7 @@ impl Answer {
                 .sum(),
             parts,
             incomplete,
+            tokens_per_chunk: turn.tokens_per_chunk.unwrap_or(1).max(1),
         }
     }
 

@@ -103,10 +103,12 @@ pub(super) fn stream(asked: &Asked, answer: &Answer, config: &Config, stamp: &St
     for part in &answer.parts {
         match part {
             Part::Reasoning(text) => steps.extend(
-                pieces(text).map(|(piece, tokens)| delta(json!({"reasoning": piece}), tokens)),
+                pieces(text, answer.tokens_per_chunk)
+                    .map(|(piece, tokens)| delta(json!({"reasoning": piece}), tokens)),
             ),
             Part::Text(text) => steps.extend(
-                pieces(text).map(|(piece, tokens)| delta(json!({"content": piece}), tokens)),
+                pieces(text, answer.tokens_per_chunk)
+                    .map(|(piece, tokens)| delta(json!({"content": piece}), tokens)),
             ),
             Part::Call(call) => {
                 let opened = json!({"tool_calls": [{
@@ -114,12 +116,14 @@ pub(super) fn stream(asked: &Asked, answer: &Answer, config: &Config, stamp: &St
                     "function": {"name": name(call), "arguments": ""},
                 }]});
                 steps.push(delta(opened, 0));
-                steps.extend(pieces(&call.arguments).map(|(piece, tokens)| {
-                    let grown = json!({"tool_calls": [{
-                        "index": index, "function": {"arguments": piece},
-                    }]});
-                    delta(grown, tokens)
-                }));
+                steps.extend(pieces(&call.arguments, answer.tokens_per_chunk).map(
+                    |(piece, tokens)| {
+                        let grown = json!({"tool_calls": [{
+                            "index": index, "function": {"arguments": piece},
+                        }]});
+                        delta(grown, tokens)
+                    },
+                ));
                 index += 1;
             }
         }

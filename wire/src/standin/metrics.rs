@@ -4,10 +4,13 @@ use std::fmt::Write as _;
 
 use super::state::{Counters, State};
 
+/// Tokens for which the pretended KV cache has room.
+const KV_TOKENS: u64 = 1_000_000;
+
 type Read = fn(&Counters) -> u64;
 
 /// Name, type and value of each series.
-const SERIES: [(&str, &str, Read); 7] = [
+const SERIES: [(&str, &str, Read); 11] = [
     ("vllm:num_requests_running", "gauge", |c| c.running),
     ("vllm:num_requests_waiting", "gauge", |_| 0),
     ("vllm:prompt_tokens_total", "counter", |c| c.prompt_tokens),
@@ -23,6 +26,16 @@ const SERIES: [(&str, &str, Read); 7] = [
     ("vllm:prompt_tokens_cached_total", "counter", |c| {
         c.prefix_cache_hits
     }),
+    ("vllm:num_preemptions_total", "counter", |_| 0),
+    ("vllm:spec_decode_num_drafts_total", "counter", |c| c.drafts),
+    ("vllm:spec_decode_num_draft_tokens_total", "counter", |c| {
+        c.drafted
+    }),
+    (
+        "vllm:spec_decode_num_accepted_tokens_total",
+        "counter",
+        |c| c.accepted,
+    ),
 ];
 
 /// How requests end.
@@ -45,6 +58,15 @@ pub(super) fn page(state: &State) -> String {
                 "{name}{{engine=\"0\",model_name=\"{model}\"}} {value}.0"
             );
         }
+    }
+    page.push_str("# TYPE vllm:kv_cache_usage_perc gauge\n");
+    for (model, counters) in &models {
+        #[expect(clippy::cast_precision_loss, reason = "no pool has 2^52 tokens")]
+        let used = (counters.held as f64 / KV_TOKENS as f64).min(1.0);
+        let _ = writeln!(
+            page,
+            "vllm:kv_cache_usage_perc{{engine=\"0\",model_name=\"{model}\"}} {used:?}"
+        );
     }
     page.push_str("# TYPE vllm:request_success counter\n");
     for (model, counters) in &models {

@@ -54,7 +54,7 @@ use tokio::sync::oneshot;
 
 pub use config::{Config, Flavor, Model};
 pub use script::{Fault, Script, ScriptError, ToolCall, Turn};
-pub use state::Recorded;
+pub use state::{Play, Recorded};
 
 /// A running stand-in. It has a thread of its own, so it serves synchronous and asynchronous code
 /// alike; dropped, it stops, and open streams break off.
@@ -133,12 +133,19 @@ impl StandIn {
         requests
     }
 
+    /// When each request for an answer was read and answered, in the order in which they began:
+    /// the truth that a client's measurements can be held against.
+    #[must_use]
+    pub fn plays(&self) -> Vec<Play> {
+        self.state.plays()
+    }
+
     /// Adds a turn at the end of the script.
     pub fn push(&self, turn: Turn) {
         self.state.push(turn);
     }
 
-    /// The number of turns that were not played yet.
+    /// The number of turns that were not played yet; those that stay do not count.
     #[must_use]
     pub fn unplayed(&self) -> usize {
         self.state.unplayed()

@@ -113,7 +113,10 @@ pub(super) fn whole(body: &Value, asked: &Asked, answer: &Answer, stamp: &Stamp)
 
 /// The answer as a stream of events.
 pub(super) fn stream(body: &Value, asked: &Asked, answer: &Answer, stamp: &Stamp) -> Vec<Step> {
-    let mut events = Events::default();
+    let mut events = Events {
+        tokens_per_chunk: answer.tokens_per_chunk,
+        ..Events::default()
+    };
     let started = response(body, asked, None, stamp);
     events.push(0, "response.created", json!({"response": started}));
     events.push(0, "response.in_progress", json!({"response": started}));
@@ -163,6 +166,7 @@ fn call_item(call: &Call, id: &str, arguments: &str, status: &str) -> Value {
 
 #[derive(Default)]
 struct Events {
+    tokens_per_chunk: u64,
     steps: Vec<Step>,
 }
 
@@ -232,7 +236,7 @@ impl Events {
         }
         self.push(0, "response.content_part.added", event("part", opened));
         let delta = format!("response.{kind}.delta");
-        for (piece, tokens) in pieces(text) {
+        for (piece, tokens) in pieces(text, self.tokens_per_chunk) {
             self.push(tokens, &delta, event("delta", json!(piece)));
         }
         self.push(
@@ -244,7 +248,7 @@ impl Events {
     }
 
     fn arguments(&mut self, call: &Call, id: &str, index: usize) {
-        for (piece, tokens) in pieces(&call.arguments) {
+        for (piece, tokens) in pieces(&call.arguments, self.tokens_per_chunk) {
             let delta = json!({"delta": piece, "item_id": id, "output_index": index});
             self.push(tokens, "response.function_call_arguments.delta", delta);
         }

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use axum::Router;
 use axum::body::{Body, Bytes};
-use axum::extract::{DefaultBodyLimit, Request, State as Extract};
+use axum::extract::{DefaultBodyLimit, Extension, Request, State as Extract};
 use axum::http::{Method, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{Html, IntoResponse, Json, Response};
@@ -21,7 +21,7 @@ use super::config::Flavor;
 use super::error::ApiError;
 use super::responses::Stamp;
 use super::script::{Fault, Turn};
-use super::state::{Recorded, Running, State};
+use super::state::{Arrival, Recorded, Running, State};
 use super::steps::Step;
 use super::{chat, metrics, prompt, responses, steps};
 
@@ -68,7 +68,12 @@ pub(super) async fn serve(listener: std::net::TcpListener, app: Router) -> std::
 
 /// Records every request, then asks for the key.
 async fn admit(Extract(state): Shared, request: Request, next: Next) -> Response {
-    let (parts, body) = request.into_parts();
+    let (mut parts, body) = request.into_parts();
+    let id = parts.headers.get("x-request-id");
+    parts.extensions.insert(Arrival {
+        at: std::time::Instant::now(),
+        id: id.and_then(|id| id.to_str().ok()).map(str::to_owned),
+    });
     let Ok(body) = axum::body::to_bytes(body, usize::MAX).await else {
         return StatusCode::BAD_REQUEST.into_response();
     };
@@ -196,7 +201,11 @@ async fn tokenize(Extract(state): Shared, body: Bytes) -> Result<Json<Value>, Ap
     })))
 }
 
-async fn create_response(Extract(state): Shared, raw: Bytes) -> Result<Response, ApiError> {
+async fn create_response(
+    Extract(state): Shared,
+    Extension(arrival): Extension<Arrival>,
+    raw: Bytes,
+) -> Result<Response, ApiError> {
     let body = parse(&raw)?;
     let request = crate::responses::Request::deserialize(&body).unwrap_or_default();
     let asked = check::responses(&body, &request, &state.config)?;
@@ -204,7 +213,7 @@ async fn create_response(Extract(state): Shared, raw: Bytes) -> Result<Response,
     if let Some(response) = failure(&turn) {
         return Ok(response);
     }
-    let (answer, running) = answer(&state, &turn, &asked, &stamp);
+    let (answer, running) = answer(&state, &turn, &asked, &stamp, arrival).await;
     if asked.delivery != Delivery::Whole {
         let steps = responses::stream(&body, &asked, &answer, &stamp);
         return Ok(streamed(steps, &answer, turn, running));
@@ -218,7 +227,11 @@ async fn create_response(Extract(state): Shared, raw: Bytes) -> Result<Response,
     .await)
 }
 
-async fn create_chat(Extract(state): Shared, raw: Bytes) -> Result<Response, ApiError> {
+async fn create_chat(
+    Extract(state): Shared,
+    Extension(arrival): Extension<Arrival>,
+    raw: Bytes,
+) -> Result<Response, ApiError> {
     let body = parse(&raw)?;
     let request = crate::chat::Request::deserialize(&body).unwrap_or_default();
     let asked = check::chat(&body, &request, &state.config)?;
@@ -226,7 +239,7 @@ async fn create_chat(Extract(state): Shared, raw: Bytes) -> Result<Response, Api
     if let Some(response) = failure(&turn) {
         return Ok(response);
     }
-    let (answer, running) = answer(&state, &turn, &asked, &stamp);
+    let (answer, running) = answer(&state, &turn, &asked, &stamp, arrival).await;
     if asked.delivery != Delivery::Whole {
         let steps = chat::stream(&asked, &answer, &state.config, &stamp);
         return Ok(streamed(steps, &answer, turn, running));
@@ -255,12 +268,25 @@ async fn take_turn(state: &State, asked: &Asked, raw: &Bytes) -> (Turn, Stamp) {
     (turn, stamp)
 }
 
-fn answer(state: &Arc<State>, turn: &Turn, asked: &Asked, stamp: &Stamp) -> (Answer, Running) {
-    let (cached, running) = state.admit(&asked.model.id, &asked.prompt);
-    (
-        Answer::new(turn, asked, &state.config, cached, &stamp.id),
-        running,
-    )
+/// The answer, when its prompt was read.
+async fn answer(
+    state: &Arc<State>,
+    turn: &Turn,
+    asked: &Asked,
+    stamp: &Stamp,
+    arrival: Arrival,
+) -> (Answer, Running) {
+    let start = Instant::from_std(arrival.at);
+    let (cached, running) = state.admit(&asked.model.id, &asked.prompt, arrival);
+    let answer = Answer::new(turn, asked, &state.config, cached, &stamp.id);
+    let uncached = answer.prompt_tokens.saturating_sub(cached);
+    sleep_until(steps::ready(
+        start,
+        uncached,
+        turn.prefill_tokens_per_second,
+    ))
+    .await;
+    (answer, running)
 }
 
 /// What a fault answers instead of the model.
@@ -285,13 +311,7 @@ fn failure(turn: &Turn) -> Option<Response> {
 
 fn streamed(steps: Vec<Step>, answer: &Answer, turn: Turn, running: Running) -> Response {
     let kind = [(header::CONTENT_TYPE, "text/event-stream; charset=utf-8")];
-    let body = steps::play(
-        steps,
-        answer.incomplete,
-        turn.tokens_per_second,
-        turn.fault,
-        running,
-    );
+    let body = steps::play(steps, answer.incomplete, turn, running);
     (kind, Body::from_stream(body)).into_response()
 }
 

@@ -83,6 +83,9 @@ pub struct Turn {
     /// that several conversations can share a server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when: Option<String>,
+    /// The turn stays in the script, and is played for every request that it fits.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub stays: bool,
     /// What the model thinks first; left out when the request turns thinking off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<String>,
@@ -97,6 +100,14 @@ pub struct Turn {
     /// The pace of the stream; without it everything is sent at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens_per_second: Option<f64>,
+    /// The pace at which the prompt is read before the first byte, without what the prefix cache
+    /// holds of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prefill_tokens_per_second: Option<f64>,
+    /// Tokens in an event of the stream, as speculative decoding makes several at once; without it
+    /// one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens_per_chunk: Option<u64>,
     /// What goes wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<Fault>,
@@ -208,6 +219,13 @@ impl Turn {
         self
     }
 
+    /// For every request that it fits, not only for the first.
+    #[must_use]
+    pub fn stays(mut self) -> Self {
+        self.stays = true;
+        self
+    }
+
     /// With so many milliseconds before the first byte.
     #[must_use]
     pub fn delay_ms(mut self, delay_ms: u64) -> Self {
@@ -219,6 +237,20 @@ impl Turn {
     #[must_use]
     pub fn tokens_per_second(mut self, pace: f64) -> Self {
         self.tokens_per_second = Some(pace);
+        self
+    }
+
+    /// After its prompt was read at this pace.
+    #[must_use]
+    pub fn prefill_tokens_per_second(mut self, pace: f64) -> Self {
+        self.prefill_tokens_per_second = Some(pace);
+        self
+    }
+
+    /// With so many tokens in each event.
+    #[must_use]
+    pub fn tokens_per_chunk(mut self, tokens: u64) -> Self {
+        self.tokens_per_chunk = Some(tokens);
         self
     }
 }

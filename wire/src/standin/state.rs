@@ -59,6 +59,28 @@ impl fmt::Debug for Recorded {
     }
 }
 
+/// When a request for an answer was read and answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Play {
+    /// The request's `x-request-id`.
+    pub id: Option<String>,
+    /// When the request's head had arrived.
+    pub arrived: Instant,
+    /// Tokens of the prompt.
+    pub prompt_tokens: u64,
+    /// Of these, from the prefix cache.
+    pub cached_tokens: u64,
+    /// When each event was sent, and the tokens that it brought; an answer that is no stream is one.
+    pub sent: Vec<(Instant, u64)>,
+}
+
+/// Where a request came from, for its [`Play`].
+#[derive(Debug, Clone)]
+pub(super) struct Arrival {
+    pub at: Instant,
+    pub id: Option<String>,
+}
+
 /// Counters of one model, named as in vLLM's `/metrics`.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Counters {
@@ -70,6 +92,11 @@ pub(super) struct Counters {
     pub stopped: u64,
     pub at_length: u64,
     pub aborted: u64,
+    /// Tokens of the prompts in work.
+    pub held: u64,
+    pub drafts: u64,
+    pub drafted: u64,
+    pub accepted: u64,
 }
 
 #[derive(Debug, Default)]
@@ -78,6 +105,7 @@ struct Inner {
     recorded: Vec<Recorded>,
     counters: BTreeMap<String, Counters>,
     cache: PrefixCache,
+    plays: Vec<Play>,
     ids: u64,
 }
 
@@ -122,12 +150,17 @@ impl State {
         self.lock().recorded.clone()
     }
 
+    pub(super) fn plays(&self) -> Vec<Play> {
+        self.lock().plays.clone()
+    }
+
     pub(super) fn push(&self, turn: Turn) {
         self.lock().unplayed.push(turn);
     }
 
     pub(super) fn unplayed(&self) -> usize {
-        self.lock().unplayed.len()
+        let inner = self.lock();
+        inner.unplayed.iter().filter(|turn| !turn.stays).count()
     }
 
     pub(super) fn wait_for(&self, n: usize, timeout: Duration) -> bool {
@@ -160,6 +193,7 @@ impl State {
         let mut inner = self.lock();
         let fits = |turn: &Turn| turn.when.as_deref().is_none_or(|when| body.contains(when));
         match inner.unplayed.iter().position(fits) {
+            Some(index) if inner.unplayed[index].stays => inner.unplayed[index].clone(),
             Some(index) => inner.unplayed.remove(index),
             None => Turn::text("Done."),
         }
@@ -177,21 +211,37 @@ impl State {
     }
 
     /// Looks a prompt up in the prefix cache and starts counting its answer.
-    pub(super) fn admit(self: &Arc<Self>, model: &str, prompt: &str) -> (u64, Running) {
+    pub(super) fn admit(
+        self: &Arc<Self>,
+        model: &str,
+        prompt: &str,
+        arrival: Arrival,
+    ) -> (u64, Running) {
         let mut inner = self.lock();
         let cached = inner.cache.lookup(prompt);
         let prompt_tokens = super::prompt::tokens(prompt.len());
+        let play = inner.plays.len();
+        inner.plays.push(Play {
+            id: arrival.id,
+            arrived: arrival.at,
+            prompt_tokens,
+            cached_tokens: cached,
+            sent: Vec::new(),
+        });
         let counters = inner.counters.entry(model.to_owned()).or_default();
         counters.running += 1;
         counters.prompt_tokens += prompt_tokens;
         counters.prefix_cache_queries += prompt_tokens;
         counters.prefix_cache_hits += cached;
+        counters.held += prompt_tokens;
         let end = End::Aborted;
         (
             cached,
             Running {
                 state: Arc::clone(self),
                 model: model.to_owned(),
+                prompt_tokens,
+                play,
                 end,
             },
         )
@@ -209,6 +259,8 @@ enum End {
 pub(super) struct Running {
     state: Arc<State>,
     model: String,
+    prompt_tokens: u64,
+    play: usize,
     end: End,
 }
 
@@ -223,8 +275,21 @@ impl Running {
         );
     }
 
+    /// An event goes out with so many new tokens.
     pub(super) fn generated(&self, tokens: u64) {
-        self.count(|counters| counters.generation_tokens += tokens);
+        let mut inner = self.state.lock();
+        inner.plays[self.play].sent.push((Instant::now(), tokens));
+        let counters = inner.counters.entry(self.model.clone()).or_default();
+        counters.generation_tokens += tokens;
+    }
+
+    /// As many tokens as `drafted` were guessed, and all but one of `tokens` were right.
+    pub(super) fn speculated(&self, drafted: u64, tokens: u64) {
+        self.count(|counters| {
+            counters.drafts += 1;
+            counters.drafted += drafted;
+            counters.accepted += tokens.saturating_sub(1);
+        });
     }
 
     /// The answer was sent to its end; `at_length` when that is the longest one asked for.
@@ -239,9 +304,10 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        let end = self.end;
+        let (end, held) = (self.end, self.prompt_tokens);
         self.count(|counters| {
             counters.running -= 1;
+            counters.held -= held;
             match end {
                 End::Aborted => counters.aborted += 1,
                 End::Stopped => counters.stopped += 1,

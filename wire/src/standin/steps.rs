@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep_until};
 use crate::text::ceil_char_boundary;
 
 use super::prompt::tokens;
-use super::script::Fault;
+use super::script::{Fault, Turn};
 use super::state::Running;
 
 /// One event, and the tokens that the model makes for it.
@@ -22,14 +22,16 @@ pub(super) struct Step {
     pub tokens: u64,
 }
 
-/// Cuts a text into pieces of about a token, with the tokens of each; they add up to the text's.
-pub(super) fn pieces(text: &str) -> impl Iterator<Item = (&str, u64)> {
-    let mut start = 0;
+/// Cuts a text into pieces of about so many tokens, with the tokens of each; they add up to the
+/// text's.
+pub(super) fn pieces(text: &str, tokens_per_piece: u64) -> impl Iterator<Item = (&str, u64)> {
+    let length = usize::try_from(tokens_per_piece.saturating_mul(4)).unwrap_or(usize::MAX);
+    let mut start: usize = 0;
     std::iter::from_fn(move || {
         if start == text.len() {
             return None;
         }
-        let end = ceil_char_boundary(text, start + 4);
+        let end = ceil_char_boundary(text, start.saturating_add(length));
         let piece = (&text[start..end], tokens(end) - tokens(start));
         start = end;
         Some(piece)
@@ -51,17 +53,17 @@ struct Playing {
     tokens: u64,
     start: Instant,
     pace: Option<f64>,
+    /// How many tokens are guessed at once, where they are.
+    drafted: Option<u64>,
     fault: Option<Fault>,
     running: Running,
 }
 
-/// The steps as a body, at `pace` tokens a second; `at_length` when they end at the longest answer
-/// asked for.
+/// The steps as a body, as `turn` says; `at_length` when they end at the longest answer asked for.
 pub(super) fn play(
     steps: Vec<Step>,
     at_length: bool,
-    pace: Option<f64>,
-    fault: Option<Fault>,
+    turn: Turn,
     running: Running,
 ) -> impl Stream<Item = io::Result<Bytes>> {
     let playing = Playing {
@@ -70,8 +72,9 @@ pub(super) fn play(
         sent: 0,
         tokens: 0,
         start: Instant::now(),
-        pace,
-        fault,
+        pace: turn.tokens_per_second,
+        drafted: turn.tokens_per_chunk,
+        fault: turn.fault,
         running,
     };
     stream::unfold(Some(playing), async |playing| {
@@ -96,6 +99,9 @@ pub(super) fn play(
         playing.sent += 1;
         sleep_until(ready(playing.start, playing.tokens, playing.pace)).await;
         playing.running.generated(step.tokens);
+        if let Some(drafted) = playing.drafted.filter(|_| step.tokens > 0) {
+            playing.running.speculated(drafted, step.tokens);
+        }
         Some((Ok(Bytes::from(step.data)), Some(playing)))
     })
 }
@@ -107,9 +113,11 @@ mod tests {
     #[test]
     fn pieces_add_up_to_the_text_and_its_tokens() {
         for text in ["", "a", "abcd", "abcde", "ééééé", "a€b😀c"] {
-            let (pieces, counts): (Vec<&str>, Vec<u64>) = pieces(text).unzip();
-            assert_eq!(pieces.concat(), text);
-            assert_eq!(counts.iter().sum::<u64>(), tokens(text.len()), "{text}");
+            for size in [1, 3] {
+                let (pieces, counts): (Vec<&str>, Vec<u64>) = pieces(text, size).unzip();
+                assert_eq!(pieces.concat(), text);
+                assert_eq!(counts.iter().sum::<u64>(), tokens(text.len()), "{text}");
+            }
         }
     }
 }

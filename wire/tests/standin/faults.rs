@@ -3,7 +3,7 @@
 use std::io::Read as _;
 use std::time::{Duration, Instant};
 
-use codex_ds_wire::standin::{Config, Fault, Script, StandIn, Turn};
+use codex_ds_wire::standin::{Config, Fault, Play, Script, StandIn, Turn};
 use serde_json::{Value, json};
 
 use crate::client;
@@ -162,5 +162,47 @@ fn a_delay_and_a_pace_take_their_time() {
             "{:?}",
             asked.elapsed()
         );
+    }
+}
+
+#[test]
+fn what_was_played_is_told_with_its_times() {
+    let turn = Turn::text("x".repeat(4000))
+        .stays()
+        .prefill_tokens_per_second(1000.0)
+        .tokens_per_second(200.0)
+        .tokens_per_chunk(4);
+    let server = start(turn);
+    let body = json!({
+        "model": "deepseek-v4-flash", "stream": true, "max_tokens": 20,
+        "messages": [{"role": "user", "content": "y".repeat(400)}],
+    });
+    for _ in 0..2 {
+        let answer = client::post(&server, "/v1/chat/completions", &body);
+        assert!(answer.whole);
+    }
+    let plays = server.plays();
+    assert_eq!((plays.len(), server.unplayed()), (2, 0));
+    let tokens = |play: &Play| -> Vec<u64> {
+        let tokens = play.sent.iter().map(|(_, tokens)| *tokens);
+        tokens.filter(|tokens| *tokens > 0).collect()
+    };
+    for play in &plays {
+        assert_eq!(tokens(play), [4; 5]);
+        let first = play.sent[0].0 - play.arrived;
+        let computed = play.prompt_tokens - play.cached_tokens;
+        assert!(first >= Duration::from_millis(computed), "{first:?}");
+        let (last, _) = *play.sent.last().expect("an event");
+        assert!(last - play.sent[0].0 >= Duration::from_millis(80));
+    }
+    assert!(plays[0].cached_tokens == 0 && plays[1].cached_tokens > 0);
+
+    let page = client::get(&server, "/metrics").body;
+    for line in [
+        "vllm:spec_decode_num_drafts_total{engine=\"0\",model_name=\"deepseek-v4-flash\"} 10.0",
+        "vllm:spec_decode_num_accepted_tokens_total{engine=\"0\",model_name=\"deepseek-v4-flash\"} 30.0",
+        "vllm:kv_cache_usage_perc{engine=\"0\",model_name=\"deepseek-v4-flash\"} 0.0",
+    ] {
+        assert!(page.contains(line), "{line}\n{page}");
     }
 }
