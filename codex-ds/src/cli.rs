@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-use crate::{demo, deploy, dump, guard, setup, trust, undo};
+use crate::{demo, deploy, doctor, dump, guard, setup, trust, undo};
 
 /// Run OpenAI's Codex CLI, safely and lean, on a model that you serve yourself
 #[derive(Debug, Parser)]
@@ -36,6 +36,8 @@ pub enum Command {
     Demo(demo::Args),
     /// See what Codex sends, what it costs, and when the prefix cache breaks
     Dump(Box<dump::Args>),
+    /// Say what is wrong with the chain, with the evidence and the fix
+    Doctor(Box<doctor::Args>),
     /// Describe, check, apply and heal the serving stack
     Deploy(Box<deploy::Args>),
     /// Ask the guard, read its log, let one denied command pass

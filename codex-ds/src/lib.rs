@@ -9,6 +9,7 @@
 //! | [`trust`] | `codex-ds trust`: which repositories' own configuration counts |
 //! | [`deploy`] | `codex-ds deploy`: the serving stack |
 //! | [`demo`] | `codex-ds demo`: everything once, for real, on a stand-in endpoint |
+//! | [`doctor`] | `codex-ds doctor`: what is wrong with the chain, the evidence, the fix |
 //! | [`dump`] | `codex-ds dump`: what Codex sends, what it costs, when the prefix cache breaks |
 //! | [`guard`] | `codex-ds guard`: the guard outside a session |
 //! | [`codex`], [`app_server`] | the installed Codex, and how to ask it |
@@ -28,6 +29,7 @@ pub mod cli;
 pub mod codex;
 pub mod demo;
 pub mod deploy;
+pub mod doctor;
 pub mod dump;
 pub mod env;
 pub mod error;
@@ -52,6 +54,7 @@ pub fn main() -> ExitCode {
             cli::Command::Undo(args) => undo::run(&args),
             cli::Command::Demo(args) => demo::run(&args),
             cli::Command::Deploy(args) => deploy::run(&args),
+            cli::Command::Doctor(args) => doctor::run(&args),
             cli::Command::Dump(args) => dump::run(&args),
             cli::Command::Guard(args) => guard::run(&args),
             cli::Command::Trust(args) => trust::run(&args),

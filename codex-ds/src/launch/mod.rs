@@ -28,7 +28,7 @@ mod config;
 mod guard;
 mod pins;
 mod plan;
-mod program;
+pub(crate) mod program;
 pub(crate) mod project;
 mod sessions;
 

@@ -29,7 +29,7 @@ struct Codex {
 ///
 /// # Errors
 /// When there is none, with how to install it.
-pub(super) fn find(home: &Path, path: Option<&OsStr>, ourselves: Option<&Path>) -> Result<PathBuf> {
+pub(crate) fn find(home: &Path, path: Option<&OsStr>, ourselves: Option<&Path>) -> Result<PathBuf> {
     let recorded = std::fs::read(home.join(receipt::NAME))
         .ok()
         .and_then(|bytes| serde_json::from_slice::<Receipt>(&bytes).ok())

@@ -1,0 +1,6 @@
+//! `catalog.…`: the model catalog.
+
+use crate::doctor::check::Check;
+
+/// The checks of this area.
+pub(super) const CHECKS: &[Check] = &[];

@@ -1,0 +1,6 @@
+//! `config.…`: Codex's configuration.
+
+use crate::doctor::check::Check;
+
+/// The checks of this area.
+pub(super) const CHECKS: &[Check] = &[];

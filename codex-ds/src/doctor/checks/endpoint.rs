@@ -1,0 +1,6 @@
+//! `endpoint.…`: the endpoint.
+
+use crate::doctor::check::Check;
+
+/// The checks of this area.
+pub(super) const CHECKS: &[Check] = &[];

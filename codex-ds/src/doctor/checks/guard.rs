@@ -1,0 +1,6 @@
+//! `guard.…`: the guard.
+
+use crate::doctor::check::Check;
+
+/// The checks of this area.
+pub(super) const CHECKS: &[Check] = &[];

@@ -1,0 +1,6 @@
+//! `home.…`: the profile's folder.
+
+use crate::doctor::check::Check;
+
+/// The checks of this area.
+pub(super) const CHECKS: &[Check] = &[];

@@ -1,0 +1,6 @@
+//! `network.…`: the way to the endpoint.
+
+use crate::doctor::check::Check;
+
+/// The checks of this area.
+pub(super) const CHECKS: &[Check] = &[];

@@ -1,0 +1,6 @@
+//! `profiles.…`: the named profiles.
+
+use crate::doctor::check::Check;
+
+/// The checks of this area.
+pub(super) const CHECKS: &[Check] = &[];

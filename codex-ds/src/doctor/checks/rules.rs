@@ -1,0 +1,6 @@
+//! `rules.…`: Codex's own command rules.
+
+use crate::doctor::check::Check;
+
+/// The checks of this area.
+pub(super) const CHECKS: &[Check] = &[];

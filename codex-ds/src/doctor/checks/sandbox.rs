@@ -1,0 +1,6 @@
+//! `sandbox.…`: Codex's sandbox.
+
+use crate::doctor::check::Check;
+
+/// The checks of this area.
+pub(super) const CHECKS: &[Check] = &[];
