@@ -3,9 +3,11 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand};
+use anyhow::Result;
+use clap::{CommandFactory as _, Parser, Subcommand};
 
-use crate::{demo, deploy, doctor, dump, guard, setup, trust, undo};
+use crate::error::UserError;
+use crate::{completions, demo, deploy, doctor, dump, guard, launch, man, setup, trust, undo};
 
 /// Run OpenAI's Codex CLI, safely and lean, on a model that you serve yourself
 #[derive(Debug, Parser)]
@@ -48,6 +50,10 @@ pub enum Command {
     Undo(undo::Args),
     /// Let a repository's own Codex configuration count, after showing what it changes
     Trust(trust::Args),
+    /// Print a script that completes these commands in a shell
+    Completions(completions::Args),
+    /// Print or write the man pages
+    Man(man::Args),
 }
 
 /// The option that every command about the profile has.
@@ -58,16 +64,172 @@ pub struct HomeArg {
     pub home: Option<PathBuf>,
 }
 
+/// What a user comes for, and the commands for it. The help lists them so.
+const TASKS: &[(&str, &[&str])] = &[
+    ("Begin", &["demo", "setup", "undo"]),
+    ("Be safe", &["guard", "trust"]),
+    (
+        "See whether it works, and how well",
+        &["doctor", "validate", "bench", "eval", "dump"],
+    ),
+    ("Serve the model", &["deploy"]),
+    ("Install", &["completions", "man"]),
+];
+
+/// The command line's definition, from which the help, the completions and the man pages are made.
+#[must_use]
+pub fn command() -> clap::Command {
+    let command = Cli::command().disable_help_subcommand(false);
+    let tasks = tasks(&command);
+    command.help_template(format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{tasks}\nOptions:\n{{options}}{{after-help}}"
+    ))
+}
+
+fn tasks(command: &clap::Command) -> String {
+    use std::fmt::Write as _;
+
+    let width = command
+        .get_subcommands()
+        .map(|sub| sub.get_name().len())
+        .max()
+        .unwrap_or_default();
+    let mut text = String::new();
+    for (task, names) in TASKS {
+        let _ = writeln!(text, "{task}:");
+        for sub in names
+            .iter()
+            .filter_map(|name| command.find_subcommand(name))
+        {
+            let about = sub.get_about().map(ToString::to_string).unwrap_or_default();
+            let _ = writeln!(text, "  {:width$}  {about}", sub.get_name());
+        }
+        text.push('\n');
+    }
+    text.truncate(text.trim_end().len());
+    text.push('\n');
+    text
+}
+
 /// Whether the arguments after the program's name are for us; else they are Codex's.
 #[must_use]
 pub fn is_ours(args: &[OsString]) -> bool {
-    use clap::CommandFactory as _;
     args.first()
         .and_then(|first| first.to_str())
         .is_some_and(|first| {
             matches!(first, "help" | "-h" | "--help" | "-V" | "--version")
-                || Cli::command()
-                    .get_subcommands()
-                    .any(|command| command.get_name() == first)
+                || names().contains(&first.to_owned())
         })
+}
+
+fn names() -> Vec<String> {
+    Cli::command()
+        .get_subcommands()
+        .map(|command| command.get_name().to_owned())
+        .collect()
+}
+
+/// Refuses a single word that is nearly a command of ours: Codex would take it for a prompt and
+/// start to work on it.
+///
+/// # Errors
+/// When the word is neither Codex's command nor far from ours.
+pub fn refuse_mistyped(args: &[OsString]) -> Result<()> {
+    let [word] = args else { return Ok(()) };
+    let Some(word) = word.to_str() else {
+        return Ok(());
+    };
+    if word.starts_with('-') || word.len() < 3 || launch::is_codex_command(word) {
+        return Ok(());
+    }
+    let near = names()
+        .into_iter()
+        .map(|name| (strsim::damerau_levenshtein(word, &name), name))
+        .filter(|(distance, name)| *distance <= name.len() / 3)
+        .min();
+    match near {
+        Some((_, name)) => Err(UserError::usage(format!("there is no command {word:?}"))
+            .hint(format!("did you mean: codex-ds {name}"))
+            .hint(format!("to hand the word to Codex: codex-ds -- {word}"))
+            .into()),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definition_is_sound() {
+        command().debug_assert();
+    }
+
+    #[test]
+    fn each_command_stands_under_one_task() {
+        for name in names() {
+            let times = TASKS
+                .iter()
+                .flat_map(|(_, names)| *names)
+                .filter(|listed| **listed == name)
+                .count();
+            assert_eq!(times, 1, "{name}");
+        }
+    }
+
+    #[test]
+    fn each_command_s_help_has_an_example_and_its_exit_codes() {
+        fn look(command: &clap::Command, path: &str, lacking: &mut Vec<String>) {
+            let path = format!("{path} {}", command.get_name());
+            let below: Vec<_> = command
+                .get_subcommands()
+                .filter(|sub| sub.get_name() != "help")
+                .collect();
+            let help = command.get_after_help().map(ToString::to_string);
+            let help = help.unwrap_or_default();
+            if !help.contains("Example") || (below.is_empty() && !help.contains("Exit codes:")) {
+                lacking.push(path.clone());
+            }
+            for sub in below {
+                look(sub, &path, lacking);
+            }
+        }
+        let mut lacking = Vec::new();
+        look(&command(), "", &mut lacking);
+        assert_eq!(lacking, [""; 0]);
+    }
+
+    #[test]
+    fn a_mistyped_word_gets_a_suggestion_and_another_goes_to_codex() {
+        let try_word = |word: &str| {
+            refuse_mistyped(&[word.into()])
+                .err()
+                .map(|error| crate::error::render(&error).0)
+        };
+        for (word, meant) in [
+            ("setpu", "setup"),
+            ("gaurd", "guard"),
+            ("deplyo", "deploy"),
+            ("undoo", "undo"),
+        ] {
+            let text = try_word(word).unwrap_or_default();
+            assert!(
+                text.contains(&format!("did you mean: codex-ds {meant}\n")),
+                "{word}: {text}"
+            );
+        }
+        for word in [
+            "exec",
+            "debug",
+            "queue",
+            "hello",
+            "fix the setup",
+            "--setup",
+            "resume",
+            "undo it",
+        ] {
+            assert_eq!(try_word(word), None, "{word}");
+        }
+        assert!(refuse_mistyped(&["setpu".into(), "it".into()]).is_ok());
+    }
 }

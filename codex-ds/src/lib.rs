@@ -12,6 +12,7 @@
 //! | [`doctor`] | `codex-ds doctor`: what is wrong with the chain, the evidence, the fix |
 //! | [`dump`] | `codex-ds dump`: what Codex sends, what it costs, when the prefix cache breaks |
 //! | [`guard`] | `codex-ds guard`: the guard outside a session |
+//! | [`completions`], [`man`] | completions and man pages, from the commands' definitions |
 //! | [`codex`], [`app_server`] | the installed Codex, and how to ask it |
 //! | [`home`] | the profile's folder |
 //! | [`process`] | child processes with a deadline |
@@ -22,11 +23,12 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::Parser as _;
+use clap::FromArgMatches as _;
 
 pub mod app_server;
 pub mod cli;
 pub mod codex;
+pub mod completions;
 pub mod demo;
 pub mod deploy;
 pub mod doctor;
@@ -38,6 +40,7 @@ pub mod file;
 pub mod guard;
 pub mod home;
 pub mod launch;
+pub mod man;
 pub mod process;
 pub mod setup;
 pub mod trust;
@@ -49,7 +52,11 @@ pub mod undo;
 pub fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().skip(1).collect();
     let result = if cli::is_ours(&args) {
-        match cli::Cli::parse().command {
+        let matches = cli::command().get_matches();
+        let parsed = cli::Cli::from_arg_matches(&matches).expect("clap checked them");
+        match parsed.command {
+            cli::Command::Completions(args) => completions::run(&args),
+            cli::Command::Man(args) => man::run(&args),
             cli::Command::Setup(args) => setup::run(&args),
             cli::Command::Undo(args) => undo::run(&args),
             cli::Command::Demo(args) => demo::run(&args),
@@ -60,7 +67,7 @@ pub fn main() -> ExitCode {
             cli::Command::Trust(args) => trust::run(&args),
         }
     } else {
-        launch::run(&args)
+        cli::refuse_mistyped(&args).and_then(|()| launch::run(&args))
     };
     match result {
         Ok(code) => ExitCode::from(code),

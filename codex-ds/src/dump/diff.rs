@@ -15,9 +15,11 @@ use crate::{exit, ui};
 
 /// Compare two requests, item by item
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Exit codes: 0 the same; 1 they differ, or failed; 2 wrong usage; 3 nothing recorded"
-)]
+#[command(after_help = "\
+Example:
+  codex-ds dump diff 1 2
+
+Exit codes: 0 the same; 1 they differ, or failed; 2 wrong usage; 3 nothing recorded")]
 pub struct DiffArgs {
     /// The first request
     pub a: u64,

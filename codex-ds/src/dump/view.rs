@@ -18,6 +18,11 @@ use crate::{exit, ui};
 
 /// List the sessions, the newest first
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  codex-ds dump ls
+
+Exit codes: 0 listed, also when nothing is recorded; 1 the folder cannot be read; 2 wrong usage")]
 pub struct LsArgs {
     /// Where they are.
     #[command(flatten)]
@@ -33,6 +38,13 @@ pub struct LsArgs {
     reason = "each is a flag of the command line"
 )]
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  codex-ds dump show                    the newest session
+  codex-ds dump show 3 --section tools  one request, and each tool in it
+  codex-ds dump show --follow           a line for each request as it comes
+
+Exit codes: 0 shown; 1 failed; 2 wrong usage; 3 nothing recorded")]
 pub struct ShowArgs {
     /// The request [default: all, a line each, and the largest taken apart]
     pub n: Option<u64>,

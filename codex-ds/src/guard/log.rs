@@ -17,7 +17,9 @@ call). Secrets in it are masked, and only you can read it.
 
 Examples:
   codex-ds guard log
-  codex-ds guard log -n 100 --json | jq '.entries[].rule'")]
+  codex-ds guard log -n 100 --json | jq '.entries[].rule'
+
+Exit codes: 0 shown, also when nothing is in it; 1 the log cannot be read; 2 wrong usage")]
 pub(super) struct Args {
     /// How many entries
     #[arg(short = 'n', long, default_value_t = 20)]

@@ -17,7 +17,9 @@ use crate::{exit, home, ui};
 Examples:
   codex-ds guard rules
   codex-ds guard rules git.push-force
-  codex-ds guard rules --json | jq '.rules[].id'")]
+  codex-ds guard rules --json | jq '.rules[].id'
+
+Exit codes: 0 shown; 2 there is no such rule, or wrong usage")]
 pub(super) struct Args {
     /// One rule, by its id
     #[arg(value_name = "ID")]

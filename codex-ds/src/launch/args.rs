@@ -79,6 +79,25 @@ const NO_SESSION: &[&str] = &[
     "update",
 ];
 
+/// The commands that a session comes from.
+const SESSION: &[&str] = &[
+    "agents",
+    "app-server",
+    "e",
+    "exec",
+    "fork",
+    "mcp-server",
+    "queue",
+    "remote-control",
+    "resume",
+    "review",
+];
+
+/// Whether `word` is a command of Codex.
+pub(crate) fn is_codex_command(word: &str) -> bool {
+    NO_SESSION.contains(&word) || SESSION.contains(&word)
+}
+
 /// Commands whose session runs in the folder that Codex was started in, whatever the stored one says.
 const HERE_ONLY: &[&str] = &["e", "exec", "review"];
 

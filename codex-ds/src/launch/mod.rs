@@ -36,6 +36,7 @@ use std::ffi::OsString;
 
 use anyhow::{Context as _, Result};
 
+pub(crate) use args::is_codex_command;
 pub(crate) use plan::plan_with;
 pub use plan::{Inputs, Launch, plan};
 
