@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use clap::{CommandFactory as _, Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::error::UserError;
 use crate::{completions, demo, deploy, doctor, dump, guard, launch, man, setup, trust, undo};
@@ -84,6 +84,13 @@ pub fn command() -> clap::Command {
     command.help_template(format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{tasks}\nOptions:\n{{options}}{{after-help}}"
     ))
+}
+
+/// The command line of this process; ends it where that is wrong, or asks for help.
+#[must_use]
+pub fn parse() -> Cli {
+    let matches = command().get_matches();
+    Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
 }
 
 fn tasks(command: &clap::Command) -> String {

@@ -23,8 +23,6 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::FromArgMatches as _;
-
 pub mod app_server;
 pub mod cli;
 pub mod codex;
@@ -52,9 +50,7 @@ pub mod undo;
 pub fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().skip(1).collect();
     let result = if cli::is_ours(&args) {
-        let matches = cli::command().get_matches();
-        let parsed = cli::Cli::from_arg_matches(&matches).expect("clap checked them");
-        match parsed.command {
+        match cli::parse().command {
             cli::Command::Completions(args) => completions::run(&args),
             cli::Command::Man(args) => man::run(&args),
             cli::Command::Setup(args) => setup::run(&args),
