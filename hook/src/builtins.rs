@@ -20,8 +20,17 @@ pub(crate) fn run(
 ) -> Eval<Option<Value>> {
     let output = match program {
         ":" | "true" | "false" | "exit" | "return" | "break" | "continue" | "wait" | "jobs"
-        | "let" | "umask" | "ulimit" | "shopt" | "dirs" | "suspend" | "logout" | "getopts"
-        | "times" | "test" | "[" | "compopt" | "disown" => Value::default(),
+        | "umask" | "ulimit" | "shopt" | "dirs" | "suspend" | "logout" | "getopts" | "times"
+        | "compopt" | "disown" => Value::default(),
+        "let" | "test" | "[" => {
+            // Numbers and indices are expressions, which substitute once more.
+            for arg in args {
+                if program == "let" || arg.raw().contains('[') {
+                    this.hidden_in_arithmetic(arg, state)?;
+                }
+            }
+            Value::default()
+        }
         "bind" | "complete" | "compgen" => {
             for pair in args.windows(2) {
                 if matches!(pair[0].raw(), "-C" | "-x") {
@@ -57,8 +66,14 @@ pub(crate) fn run(
             if let [code, _, ..] = strip_dashes(args)
                 && !matches!(code.raw(), "-" | "" | "-l" | "-p")
             {
-                let mut inner = state.clone();
-                this.nested(|this| this.code(code, &mut inner))?;
+                // It may run at once, and at the end, when more is set.
+                if mentions_only_what_is_set(code.raw(), state) {
+                    let mut inner = state.clone();
+                    this.nested(|this| this.code(code, &mut inner))?;
+                }
+                if !state.traps.contains(code) {
+                    state.traps.push(code.clone());
+                }
             }
             Value::default()
         }
@@ -163,6 +178,19 @@ pub(crate) fn run(
         _ => return Ok(None),
     };
     Ok(Some(output))
+}
+
+/// Whether the script has set every variable that a text expands.
+fn mentions_only_what_is_set(text: &str, state: &State) -> bool {
+    text.split('$').skip(1).all(|rest| {
+        let rest = rest.strip_prefix('{').unwrap_or(rest);
+        let end = rest
+            .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+            .unwrap_or(rest.len());
+        !crate::syntax::is_name(&rest[..end])
+            || state.variables.contains_key(&rest[..end])
+            || ["HOME", "PWD", "USER", "TMPDIR", "CODEX_HOME"].contains(&&rest[..end])
+    })
 }
 
 /// What `env` prints: unknown, and recognisable.

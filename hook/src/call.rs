@@ -88,6 +88,10 @@ impl Interpreter<'_> {
     }
 
     fn assign(&mut self, assign: &Assign, state: &mut State) -> Eval<()> {
+        if matches!(assign.name.as_str(), "BASH_CMDS" | "BASH_ALIASES") {
+            // What is set there runs under another program's name.
+            self.deny("guard.environment", assign.name.as_str())?;
+        }
         let mut value = assign.value.clone();
         if assign.index && matches!(value.pieces.first(), Some(Piece::Arithmetic(_))) {
             // The index expands, but is no part of the value.
@@ -229,12 +233,18 @@ impl Interpreter<'_> {
         if shells::is_shell(program) {
             return shells::run(self, args, state);
         }
+        if crate::launched::is_launcher(program) {
+            crate::launched::check(self, program, args, state)?;
+        }
         if let Some(wrapper) = WRAPPERS.iter().find(|w| wrapping::wraps(w, program, args)) {
             return wrapping::run(self, wrapper, program, args, state);
         }
         self.place_allows(&line)?;
         if let Some(output) = crate::special::run(self, program, args, state)? {
             return Ok(output);
+        }
+        if !name.raw().contains('/') {
+            crate::launched::check(self, program, args, state)?;
         }
         crate::acts::check(self, program, args, state)?;
         Ok(crate::outputs::of(self, program, args, state))

@@ -4,7 +4,7 @@ use crate::braces;
 use crate::interpreter::{Eval, Interpreter};
 use crate::limits;
 use crate::state::{State, Variable};
-use crate::syntax::{Index, Op, Param, Piece, Script, Word};
+use crate::syntax::{Command, Index, Op, Param, Piece, RedirectOp, Script, Word};
 use crate::value::Value;
 use crate::verdict::Denial;
 
@@ -182,6 +182,7 @@ impl Interpreter<'_> {
                 }
                 Piece::Arithmetic(word) => {
                     let text = self.expand_text(word, state)?;
+                    self.hidden_in_arithmetic(&text, state)?;
                     fields.value(&crate::arithmetic::value(&text));
                 }
                 Piece::Array(words) => {
@@ -229,8 +230,47 @@ impl Interpreter<'_> {
 
     /// What a command substitution prints, without the line ends at its end.
     pub(crate) fn substitution(&mut self, script: &Script, state: &State) -> Eval<Value> {
+        if let [Command::Simple(simple)] = script.commands.as_slice()
+            && let ([], [], [redirect]) = (
+                simple.words.as_slice(),
+                simple.assigns.as_slice(),
+                simple.redirects.as_slice(),
+            )
+            && redirect.op == RedirectOp::Read
+        {
+            // `$(< file)` is what the file holds.
+            let mut inner = state.clone();
+            self.redirect(&simple.redirects, &mut inner)?;
+            return Ok(match inner.stdin {
+                Some(text) if !text.is_unknown() => Value::known(text.raw().trim_end_matches('\n')),
+                _ => Value::output(),
+            });
+        }
         let output = self.subshell(&script.commands, state)?;
         Ok(Value::known(output.raw().trim_end_matches('\n')))
+    }
+
+    /// bash evaluates the values of the variables in an expression, and what their indices
+    /// substitute: `x='a[$(command)]'; echo $((x))`.
+    pub(crate) fn hidden_in_arithmetic(&mut self, text: &Value, state: &mut State) -> Eval<()> {
+        let names = text
+            .raw()
+            .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+        let values: Vec<Value> = names
+            .filter_map(|name| state.scalar(name))
+            .chain([text.clone()])
+            .filter(|value| value.raw().contains("$(") || value.raw().contains('`'))
+            .collect();
+        values
+            .iter()
+            .try_for_each(|value| self.substitutions_in(value, state))
+    }
+
+    /// Runs the substitutions in a text, as in double quotes.
+    pub(crate) fn substitutions_in(&mut self, text: &Value, state: &mut State) -> Eval<()> {
+        let quoted = format!(": \"{}\"", text.raw().replace('"', "\\\""));
+        self.nested(|this| this.code(&Value::known(quoted), state))
+            .map(drop)
     }
 
     /// The path of a process substitution; what the script prints is what the path holds.
@@ -254,7 +294,8 @@ impl Interpreter<'_> {
         fields: &mut Fields,
         state: &mut State,
     ) -> Eval<()> {
-        let all = param.name == "@" || param.name == "*" || matches!(param.index, Some(Index::All));
+        let joined = param.name == "*" || matches!(param.index, Some(Index::Joined));
+        let all = joined || param.name == "@" || matches!(param.index, Some(Index::All));
         if all && !param.length && !param.indirect {
             let values = if param.name == "@" || param.name == "*" {
                 Some(state.positional.clone())
@@ -275,7 +316,10 @@ impl Interpreter<'_> {
                 for (i, value) in values.into_iter().enumerate() {
                     let value = self.operate(param, Some(value), state)?;
                     if i > 0 {
-                        if fields.mode == Mode::Fields {
+                        if joined && (quoted || fields.mode != Mode::Fields) {
+                            let first = separators.chars().next();
+                            fields.text(&first.map(String::from).unwrap_or_default());
+                        } else if fields.mode == Mode::Fields {
                             fields.cut();
                         } else {
                             fields.text(" ");
@@ -408,6 +452,9 @@ impl Interpreter<'_> {
         let pattern = self.expand_pattern(&param.first, state)?;
         let second = self.expand_text(&param.second, state)?;
         let value = base.unwrap_or_else(Value::unknown);
+        if op == Op::Transform && pattern.raw() == "P" {
+            self.substitutions_in(&value, state)?;
+        }
         Ok(crate::operators::apply(op, &value, &pattern, &second))
     }
 }

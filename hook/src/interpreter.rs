@@ -80,6 +80,7 @@ impl<'a> Interpreter<'a> {
 
     fn parsed(&mut self, script: &Script, text: &str, state: &mut State) -> Eval<Value> {
         let output = self.run(&script.commands, state)?;
+        self.traps(state)?;
         match script.error {
             None => Ok(output),
             Some(Error::Limit(name)) => Err(Denial::new("shell.limit", name)),
@@ -94,6 +95,18 @@ impl<'a> Interpreter<'a> {
                 ))
             }
         }
+    }
+
+    /// What the traps of a shell run when it ends.
+    fn traps(&mut self, state: &State) -> Eval<()> {
+        if state.traps.is_empty() {
+            return Ok(());
+        }
+        let mut inner = state.clone();
+        for code in std::mem::take(&mut inner.traps) {
+            self.nested(|this| this.code(&code, &mut inner.clone()))?;
+        }
+        Ok(())
     }
 
     /// Runs `inner` one level deeper.
@@ -148,7 +161,12 @@ impl<'a> Interpreter<'a> {
     /// Runs commands in a subshell: what they set is forgotten.
     pub(crate) fn subshell(&mut self, commands: &[Command], state: &State) -> Eval<Value> {
         let mut inner = state.clone();
-        self.nested(|this| this.run(commands, &mut inner))
+        inner.traps.clear();
+        self.nested(|this| {
+            let output = this.run(commands, &mut inner)?;
+            this.traps(&inner)?;
+            Ok(output)
+        })
     }
 
     fn command(&mut self, command: &Command, state: &mut State) -> Eval<Value> {
@@ -226,7 +244,8 @@ impl<'a> Interpreter<'a> {
                 Ok(Value::default())
             }
             Command::Arithmetic(word, commands) => {
-                self.expand_text(word, state)?;
+                let text = self.expand_text(word, state)?;
+                self.hidden_in_arithmetic(&text, state)?;
                 if let Some(commands) = commands {
                     self.subshell(commands, state)?;
                 }
@@ -407,17 +426,13 @@ impl<'a> Interpreter<'a> {
                     let body = redirect.heredoc.as_ref().and_then(|slot| slot.get());
                     if let Some(heredoc) = body {
                         let text = self.expand_text(&heredoc.body, state)?;
-                        if input {
-                            state.stdin = Some(text);
-                        }
+                        self.feed(redirect.descriptor, text, state);
                     }
                 }
                 RedirectOp::HereString => {
                     let mut text = self.expand_text(&redirect.target, state)?;
                     text.push("\n");
-                    if input {
-                        state.stdin = Some(text);
-                    }
+                    self.feed(redirect.descriptor, text, state);
                 }
                 RedirectOp::Read => {
                     let path = self.expand_text(&redirect.target, state)?;
@@ -440,6 +455,16 @@ impl<'a> Interpreter<'a> {
             }
         }
         Ok(targets)
+    }
+
+    /// Gives a text to standard input, or to another descriptor under its path.
+    fn feed(&mut self, descriptor: Option<u32>, text: Value, state: &mut State) {
+        match descriptor {
+            None | Some(0) => state.stdin = Some(text),
+            Some(number) => {
+                self.written.insert(format!("/dev/fd/{number}"), text);
+            }
+        }
     }
 
     /// Keeps what a command printed in the files that it went to; the rest goes on.

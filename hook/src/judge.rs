@@ -217,6 +217,11 @@ impl Interpreter<'_> {
         found.map(|(rule, _)| *rule)
     }
 
+    /// Whether a rule in force is about this program.
+    pub(crate) fn is_ruled(&self, program: &str) -> bool {
+        !self.forms(program).is_empty()
+    }
+
     /// The patterns in force that name a program, in the order of the table. Found once for each
     /// program of a command: a script calls few programs often.
     fn forms(&self, program: &str) -> Rc<[Form]> {

@@ -26,6 +26,7 @@ mod http;
 pub mod installed;
 mod interpreter;
 mod judge;
+mod launched;
 mod limits;
 mod lists;
 mod mask;

@@ -2,6 +2,7 @@
 
 use codex_ds_rules::effects::Act;
 use codex_ds_rules::paths;
+use codex_ds_rules::wrappers::Where;
 
 use crate::interpreter::{Eval, Interpreter};
 use crate::state::State;
@@ -86,6 +87,12 @@ impl Interpreter<'_> {
             }
             return self.network_path(&full);
         }
+        let harmless = paths::HARMLESS_DEVICES
+            .iter()
+            .any(|device| below(&full, device));
+        if self.place == Where::Remote && !harmless {
+            self.deny("remote.write", shown())?;
+        }
         self.network_path(&full)?;
         if self.is_listed(&full, &self.policy.protected)
             || self.is_listed(&full, &self.policy.secrets)
@@ -109,9 +116,6 @@ impl Interpreter<'_> {
         if self.in_home(&full, paths::HISTORIES) {
             self.deny("secret.read", shown())?;
         }
-        let harmless = paths::HARMLESS_DEVICES
-            .iter()
-            .any(|device| below(&full, device));
         if harmless && !removes {
             return Ok(());
         }

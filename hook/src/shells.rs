@@ -1,5 +1,7 @@
 //! Shells as programs, and script files.
 
+use codex_ds_rules::wrappers::Where;
+
 use crate::interpreter::{Eval, Interpreter};
 use crate::judge::takes_value;
 use crate::places::absolute;
@@ -173,7 +175,7 @@ fn script_file(
         return this.nested(|this| this.code(content, inner));
     }
     // A file that is not there does not run; one that cannot be read must not.
-    if this.is_missing(path) {
+    if this.place != Where::Remote && this.is_missing(path) {
         return Ok(Value::output());
     }
     this.deny(

@@ -39,6 +39,8 @@ pub(crate) struct State {
     pub(crate) folders: Vec<Value>,
     /// What the local variables of the function at hand hide; `None` outside functions.
     pub(crate) locals: Option<Vec<(String, Option<Variable>)>>,
+    /// What runs when the shell ends, with the functions and variables that there are then.
+    pub(crate) traps: Vec<Value>,
     /// Which of a variable's values the present turn takes.
     pub(crate) picks: Vec<(String, usize)>,
 }
@@ -56,6 +58,7 @@ impl State {
             stdin: None,
             folders: Vec::new(),
             locals: None,
+            traps: Vec::new(),
             picks: Vec::new(),
         }
     }
@@ -82,6 +85,7 @@ impl State {
         let mut state = self.clone();
         state.functions.clear();
         state.aliases.clear();
+        state.traps.clear();
         state
     }
 
@@ -140,6 +144,11 @@ impl State {
         for (name, mut function) in other.functions {
             function.certain &= self.functions.contains_key(&name);
             self.functions.insert(name, function);
+        }
+        for trap in other.traps {
+            if !self.traps.contains(&trap) {
+                self.traps.push(trap);
+            }
         }
         self.exported.extend(other.exported);
         self.aliases.extend(other.aliases);

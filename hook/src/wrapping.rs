@@ -125,7 +125,8 @@ pub(crate) fn run(
             rest = after.get(takes..).unwrap_or_default();
             continue;
         }
-        if wrapper.assigns && crate::text::is_assignment(raw) {
+        let function = program == "env" && raw.starts_with("BASH_FUNC_") && raw.contains('=');
+        if wrapper.assigns && (function || crate::text::is_assignment(raw)) {
             let (name, value) = raw.split_once('=').unwrap_or((raw, ""));
             let (name, value) = (name.to_owned(), Value::known(value));
             this.set_variable(&name, value, &mut inner)?;

@@ -443,7 +443,14 @@ pub static WRAPPERS: &[Wrapper] = &[
         ..BASE
     },
     Wrapper {
-        names: &["strace", "ltrace"],
+        names: &["ltrace"],
+        values: &[
+            "-e", "-o", "-p", "-s", "-u", "-a", "-l", "-n", "-A", "-D", "-F", "-x",
+        ],
+        ..BASE
+    },
+    Wrapper {
+        names: &["strace"],
         values: &[
             "-e", "-o", "-p", "-s", "-u", "-E", "-a", "-b", "-I", "-O", "-P", "-S", "-U", "-X",
             "-x", "-l", "-n", "-A", "-D", "-F",
@@ -954,6 +961,76 @@ pub static WRAPPERS: &[Wrapper] = &[
         scripts: &["-c", "--command"],
         skip: 1000,
         place: Where::Remote,
+        ..BASE
+    },
+    Wrapper {
+        names: &["minikube", "colima"],
+        sub: &[&["ssh"]],
+        values: &["-n", "--node", "-p", "--profile"],
+        form: Form::Script,
+        place: Where::Remote,
+        ..BASE
+    },
+    Wrapper {
+        names: &["podman"],
+        sub: &[&["machine"], &["ssh"]],
+        values: &["--username"],
+        form: Form::Script,
+        place: Where::Remote,
+        ..BASE
+    },
+    Wrapper {
+        names: &["docker-machine"],
+        sub: &[&["ssh"]],
+        skip: 1,
+        form: Form::Script,
+        place: Where::Remote,
+        ..BASE
+    },
+    Wrapper {
+        names: &["limactl", "multipass"],
+        sub: &[&["shell", "exec"]],
+        values: &["--workdir", "-d", "--working-directory"],
+        skip: 1,
+        place: Where::Remote,
+        ..BASE
+    },
+    Wrapper {
+        names: &["ray"],
+        sub: &[&["exec"]],
+        skip: 1,
+        form: Form::Script,
+        place: Where::Remote,
+        ..BASE
+    },
+    Wrapper {
+        names: &["wsl", "wsl.exe"],
+        values: &["-d", "--distribution", "-u", "--user", "--cd"],
+        inert: &["-l", "--list", "--status", "--version"],
+        ..BASE
+    },
+    Wrapper {
+        names: &["cargo"],
+        sub: &[&["watch"]],
+        values: &[
+            "-x", "--exec", "-w", "--watch", "-i", "--ignore", "-d", "--delay",
+        ],
+        scripts: &["-s", "--shell"],
+        skip: 1000,
+        ..BASE
+    },
+    Wrapper {
+        names: &[
+            "ssh-agent",
+            "dbus-launch",
+            "torify",
+            "tsocks",
+            "tini",
+            "dumb-init",
+            "trickle",
+            "nvprof",
+        ],
+        values: &["-a", "-t", "-d", "-u", "-w", "-p", "-e"],
         ..BASE
     },
     Wrapper {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use codex_ds_rules::effects::Act;
+use codex_ds_rules::wrappers::Where;
 
 use super::tokens::{self, Syntax, Token};
 use crate::interpreter::{Eval, Interpreter};
@@ -576,7 +577,8 @@ impl Reader<'_, '_> {
                 let mut inner = self.state.clone();
                 self.this.code(text, &mut inner)?;
             }
-            if before == Some(&Token::Sign('>')) && text.raw().contains('/') {
+            let elsewhere = self.this.place == Where::Remote;
+            if before == Some(&Token::Sign('>')) && (elsewhere || text.raw().contains('/')) {
                 self.this.write_path(text, self.state)?;
             }
         }

@@ -172,7 +172,10 @@ pub(crate) struct Param {
 /// What stands between the brackets of `${name[…]}`.
 #[derive(Clone, Debug)]
 pub(crate) enum Index {
+    /// `@`.
     All,
+    /// `*`: in quotes the elements are one word.
+    Joined,
     At(Word),
 }
 

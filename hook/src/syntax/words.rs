@@ -309,10 +309,15 @@ impl Scanner<'_> {
         }
         self.text[start..self.pos].clone_into(&mut param.name);
         if self.eat("[") {
-            let all = self.starts_with("@]") || self.starts_with("*]");
+            let all = self.starts_with("@]");
+            let joined = self.starts_with("*]");
             let word = self.operand(b"]", in_quotes)?;
             self.expect("]")?;
-            param.index = Some(if all { Index::All } else { Index::At(word) });
+            param.index = Some(match (all, joined) {
+                (true, _) => Index::All,
+                (_, true) => Index::Joined,
+                _ => Index::At(word),
+            });
         }
         self.operator(&mut param, in_quotes)?;
         self.expect("}")?;

@@ -72,7 +72,7 @@ pub(super) const RULES: &[Rule] = &[
         .because("what runs later is out of everyone's sight", "tell the user what should be scheduled")
         .on(&[
             on(&["crontab"]).when(&[Test::Flag(&["-r", "-e", "-i"])]),
-            on(&["crontab"]).when(&[Test::Operands(1)]).unless(&[Test::Flag(&["-l", "-T"])]),
+            on(&["crontab"]).unless(&[Test::Flag(&["-l", "-T", "-V"])]),
             on(&["atrm"]),
             on(&["at"]).when(&[Test::Flag(&["-d", "-r", "-f"])]),
             on(&["batch", "fcrontab", "anacron", "incrontab", "schtasks"]).unless(&[Test::Flag(&["-l", "--list", "/query"])]),
