@@ -9,7 +9,7 @@ export RUSTUP_HOME ?= $(patsubst %/.cargo/bin/cargo,%/.rustup,$(cargo))
 endif
 endif
 
-.PHONY: help demo test test-page test-vllm peers peers-vllm install check check-tests
+.PHONY: help demo test test-page test-vllm peers peers-vllm install dist check check-tests
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r target what; do \
@@ -46,6 +46,19 @@ peers-vllm: ## fetch vLLM for CPU, for test-vllm (6 GB)
 
 install: check ## install codex-ds and codex-ds-hook with cargo
 	cargo install --path codex-ds
+
+# Of the build only the paths would differ from one machine to another: they are cut short. A target
+# folder of its own, since other flags build everything again.
+cargo_home = $(or $(CARGO_HOME),$(HOME)/.cargo)
+dist_target = target/dist-build
+dist: check ## build a release archive for this machine, with checksums and an SBOM, into target/dist
+	RUSTFLAGS="--remap-path-prefix=$(CURDIR)=codex-ds --remap-path-prefix=$(cargo_home)=cargo" \
+	CFLAGS="-ffile-prefix-map=$(CURDIR)=codex-ds -ffile-prefix-map=$(cargo_home)=cargo" \
+		cargo build --release --locked --package codex-ds --target-dir $(dist_target)
+	@mkdir -p target/dist
+	git archive --format=tar.gz --prefix=codex-ds/ --output=target/dist/codex-ds-source.tar.gz HEAD
+	@python3 codex-ds/dist/pack.py --programs $(dist_target)/release --out target/dist \
+		--target "$$(rustc -vV | sed -n 's/^host: //p')" --epoch "$$(git log -1 --format=%ct)"
 
 check:
 	@tests/peers/check.sh
