@@ -1,10 +1,12 @@
 //! A conversation with `codex app-server`: the way to ask the installed Codex what it makes of a
 //! profile, without a model or a request.
 
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::ffi::OsString;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
@@ -15,12 +17,18 @@ use crate::env;
 /// How long one answer may take; the measured ones take 0.1 to 1.4 seconds.
 const DEADLINE: Duration = Duration::from_secs(60);
 
+/// How much of what it says on standard error is kept, bytes.
+const LONGEST_COMPLAINT: u64 = 16 * 1024;
+
 /// A running `codex app-server`; ended when dropped.
 pub struct AppServer {
     child: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<String>,
     next_id: u64,
+    warnings: Vec<ConfigWarning>,
+    /// Reads what it says on standard error, up to its end.
+    said: Option<JoinHandle<String>>,
 }
 
 impl AppServer {
@@ -29,16 +37,34 @@ impl AppServer {
     /// # Errors
     /// When it cannot be started or does not answer.
     pub fn start(codex: &Path, home: &Path, cwd: &Path) -> Result<Self> {
+        Self::start_with(codex, &[], home, cwd)
+    }
+
+    /// As [`Self::start`], with options of Codex's in front of the command.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    pub fn start_with(codex: &Path, options: &[OsString], home: &Path, cwd: &Path) -> Result<Self> {
         let mut child = Command::new(codex)
+            .args(options)
             .arg("app-server")
             .env(env::CODEX_HOME, home)
             .current_dir(cwd)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(Stdio::piped())
             .spawn()
             .with_context(|| format!("cannot start {} app-server", codex.display()))?;
         let stdout = child.stdout.take().context("the pipe was asked for")?;
+        let stderr = child.stderr.take().context("the pipe was asked for")?;
+        let said = std::thread::spawn(move || {
+            let mut said = Vec::new();
+            // What it says beyond that is read and dropped, so that it does not wait for us.
+            let mut stderr = BufReader::new(stderr);
+            let _ = (&mut stderr).take(LONGEST_COMPLAINT).read_to_end(&mut said);
+            let _ = std::io::copy(&mut stderr, &mut std::io::sink());
+            String::from_utf8_lossy(&said).into_owned()
+        });
         let stdin = child.stdin.take();
         let (sender, lines) = channel();
         // Ends with the pipe, so with the child.
@@ -54,6 +80,8 @@ impl AppServer {
             stdin,
             lines,
             next_id: 0,
+            warnings: Vec::new(),
+            said: Some(said),
         };
         server.call(
             "initialize",
@@ -83,12 +111,23 @@ impl AppServer {
                     )
                 }
                 Err(RecvTimeoutError::Disconnected) => {
-                    bail!("codex app-server ended before it answered {method}")
+                    let _ = self.child.wait();
+                    let said = self.said.take().and_then(|said| said.join().ok());
+                    let said = said.unwrap_or_default();
+                    // Below the message Codex prints a stack of addresses.
+                    let (said, _) = said.split_once("Stack backtrace").unwrap_or((&said, ""));
+                    bail!(
+                        "codex app-server ended before it answered {method}: {}",
+                        said.trim()
+                    )
                 }
             };
             let Ok(message) = serde_json::from_str::<Json>(&line) else {
                 continue;
             };
+            if message["method"] == "configWarning" {
+                self.warnings.push(ConfigWarning::of(&message["params"]));
+            }
             if message["id"] != json!(id) || message.get("method").is_some() {
                 continue;
             }
@@ -122,6 +161,13 @@ impl AppServer {
             .collect())
     }
 
+    /// What Codex has said so far of the configuration. It comes before the answer to the first call
+    /// after the handshake (seen with 0.163.0 and 0.171.0).
+    #[must_use]
+    pub fn warnings(&self) -> &[ConfigWarning] {
+        &self.warnings
+    }
+
     fn send(&mut self, message: &Json) -> Result<()> {
         let stdin = self.stdin.as_mut().context("stdin is open until the end")?;
         writeln!(stdin, "{message}")
@@ -143,6 +189,25 @@ impl Drop for AppServer {
         }
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// A complaint of Codex's about its configuration.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ConfigWarning {
+    /// What it is about; with keys that are ignored, a line for each.
+    pub summary: String,
+    /// The place and the reason, where a file cannot be read.
+    pub details: String,
+}
+
+impl ConfigWarning {
+    fn of(params: &Json) -> Self {
+        let text = |key: &str| params[key].as_str().unwrap_or_default().to_owned();
+        Self {
+            summary: text("summary"),
+            details: text("details"),
+        }
     }
 }
 

@@ -60,6 +60,19 @@ impl Context {
         }
     }
 
+    /// The profiles that are looked at: the selected one, or all of them, `default` first.
+    #[must_use]
+    pub fn profiles(&self) -> Vec<Profile> {
+        let names = match &self.profile.name {
+            Some(name) => vec![name.clone()],
+            None => self.profile.names(),
+        };
+        names
+            .iter()
+            .map(|name| Profile::read(&self.home, Some(name)))
+            .collect()
+    }
+
     /// The one value of this type, made by the first check that asks; others wait for it. Make a
     /// type for each thing that is shared.
     ///

@@ -17,12 +17,14 @@ use anyhow::{Context as _, Result};
 use crate::cli::HomeArg;
 use crate::error::UserError;
 use crate::setup::plan::CONFIG;
+use crate::setup::strangers::Strangers;
 use crate::{exit, home, ui};
 
 pub mod check;
 pub mod checks;
 pub mod context;
 mod explain;
+mod live;
 pub mod profile;
 mod programs;
 mod report;
@@ -120,6 +122,7 @@ pub fn run(args: &Args) -> Result<u8> {
         .enable_all()
         .build()?;
     let progress = ui::progress("looking");
+    let strangers = Strangers::before(&context.home);
     let records = runtime.block_on(runner::run(&selected, &context, |left| {
         progress.set(&format!(
             "{} of {} checks done; waiting for {}",
@@ -128,6 +131,7 @@ pub fn run(args: &Args) -> Result<u8> {
             left.join(", ")
         ));
     }));
+    strangers.remove();
     drop(progress);
     // A check that was ended at its deadline may have left a thread that waits.
     runtime.shutdown_background();

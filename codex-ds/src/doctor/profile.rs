@@ -63,6 +63,12 @@ impl Profile {
         }
     }
 
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.name.as_deref().unwrap_or(DEFAULT)
+    }
+
     /// The value of a key, and the file that it stands in: the last that has it.
     #[must_use]
     pub fn get(&self, path: &[&str]) -> Option<(&Item, &Layer)> {
@@ -80,6 +86,27 @@ impl Profile {
     #[must_use]
     pub fn text(&self, path: &[&str]) -> Option<&str> {
         self.get(path)?.0.as_str()
+    }
+
+    /// The names of the MCP servers, over all files.
+    #[must_use]
+    pub fn mcp_servers(&self) -> Vec<String> {
+        let mut names: Vec<String> = self
+            .layers
+            .iter()
+            .filter_map(|layer| {
+                layer
+                    .document
+                    .as_ref()
+                    .ok()?
+                    .get("mcp_servers")?
+                    .as_table_like()
+            })
+            .flat_map(|table| table.iter().map(|(name, _)| name.to_owned()))
+            .collect();
+        names.sort();
+        names.dedup();
+        names
     }
 
     /// The names of the profiles that there are files for, `default` first.
@@ -137,7 +164,7 @@ impl Profile {
         let provider = needed(&["model_provider"])?;
         let base_url = needed(&["model_providers", &provider, "base_url"])?;
         Ok(Route {
-            profile: self.name.clone().unwrap_or_else(|| DEFAULT.to_owned()),
+            profile: self.name().to_owned(),
             key: self.key(&provider),
             provider,
             base_url,

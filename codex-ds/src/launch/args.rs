@@ -103,17 +103,17 @@ const HERE_ONLY: &[&str] = &["e", "exec", "review"];
 
 /// What counts in a command line.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Scan {
+pub(crate) struct Scan {
     /// The first word that is no option: a command, or a prompt.
-    pub(super) command: Option<String>,
+    pub(crate) command: Option<String>,
     /// The values of `-C`, `--cd`.
     pub(super) folders: Vec<OsString>,
     /// The values of `-p`, `--profile`.
-    pub(super) profiles: Vec<OsString>,
+    pub(crate) profiles: Vec<OsString>,
     /// The values of `-c`, `--config`.
-    pub(super) overrides: Vec<OsString>,
+    pub(crate) overrides: Vec<OsString>,
     /// Every other option with its value, if it takes one.
-    pub(super) options: Vec<(String, Option<OsString>)>,
+    pub(crate) options: Vec<(String, Option<OsString>)>,
     /// Where the pins have to be repeated: in front of these arguments.
     pub(super) repeat_at: Vec<usize>,
 }
@@ -138,7 +138,7 @@ impl Scan {
 }
 
 /// Reads a command line.
-pub(super) fn scan(args: &[OsString]) -> Scan {
+pub(crate) fn scan(args: &[OsString]) -> Scan {
     let mut scan = Scan::default();
     let mut words = 0;
     // The words seen when the pins were last put in; the front counts as one.

@@ -23,7 +23,7 @@
 //!   trusted, which no pin stops: the user is told.
 
 mod agents_md;
-mod args;
+pub(crate) mod args;
 mod config;
 mod guard;
 mod pins;

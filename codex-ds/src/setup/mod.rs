@@ -29,6 +29,7 @@ pub mod profile;
 pub mod receipt;
 mod report;
 mod servers;
+pub(crate) mod strangers;
 #[cfg(test)]
 mod tests;
 mod verify;

@@ -2,7 +2,6 @@
 //! Codex skips a hook that it does not trust without a word, and runs the command when the hook's
 //! program cannot be started.
 
-use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
@@ -10,6 +9,7 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::plan::{CONFIG, Plan};
+use super::strangers::Strangers;
 use super::{guard_entry, profile, receipt};
 use crate::app_server::{AppServer, Hook};
 use crate::codex::Codex;
@@ -113,52 +113,6 @@ pub(super) async fn verify(
         "Codex calls it {}; open `codex-ds`, type /hooks and trust {}",
         found.trust, found.command
     )))
-}
-
-/// What Codex leaves in a home that no session has used yet, only because it was asked: databases,
-/// an installation's id, temporary folders. Without a session they mean nothing, and would be all that
-/// `undo` leaves of a profile that was never used.
-struct Strangers<'h> {
-    home: &'h Path,
-    before: Option<Vec<OsString>>,
-}
-
-impl<'h> Strangers<'h> {
-    fn before(home: &'h Path) -> Self {
-        let used = home.join("sessions").exists();
-        Self {
-            home,
-            before: if used { None } else { names(home) },
-        }
-    }
-
-    fn remove(&self) {
-        let (Some(before), Some(now)) = (&self.before, names(self.home)) else {
-            return;
-        };
-        for name in now.iter().filter(|name| !before.contains(name)) {
-            let text = name.to_string_lossy();
-            let path = self.home.join(name);
-            // It is Codex's, and it makes it again; what cannot be removed stays.
-            if matches!(text.as_ref(), "tmp" | ".tmp" | "skills" | "shell_snapshots") {
-                let _ = std::fs::remove_dir_all(path);
-            } else if text.contains(".sqlite")
-                || matches!(text.as_ref(), "installation_id" | ".sandbox_migration")
-            {
-                let _ = std::fs::remove_file(path);
-            }
-        }
-    }
-}
-
-fn names(folder: &Path) -> Option<Vec<OsString>> {
-    Some(
-        std::fs::read_dir(folder)
-            .ok()?
-            .flatten()
-            .map(|entry| entry.file_name())
-            .collect(),
-    )
 }
 
 /// Starts the guard by the command line that Codex has, and sees it deny what it always denies.

@@ -143,7 +143,7 @@ const MEANINGS: &[(&str, Option<&str>, Weight, &str)] = &[
 
 /// The effects of a `.codex`, the weighty ones first.
 #[must_use]
-pub(super) fn of(snapshot: &Snapshot) -> Vec<Effect> {
+pub(crate) fn of(snapshot: &Snapshot) -> Vec<Effect> {
     let mut effects: Vec<Effect> = snapshot.files().iter().flat_map(of_file).collect();
     effects.sort();
     effects
@@ -393,7 +393,7 @@ fn shown(value: &Value) -> String {
 
 /// A text of the repository's as it may be shown: on one line, and with what could hide or forge a
 /// part of the line made visible.
-pub(super) fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     /// The longest text that is shown whole, characters.
     const LONGEST: usize = 300;
     let mut out = String::new();

@@ -14,6 +14,7 @@ use anyhow::{Context as _, Result};
 use serde_json::json;
 
 pub use effects::{Effect, Weight};
+pub(crate) use effects::{of as effects_of, plain};
 pub use list::{Entry, NAME, Standing, TrustList};
 pub use snapshot::{Snapshot, SnapshotError};
 
