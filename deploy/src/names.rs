@@ -256,6 +256,45 @@ text_value!(
     Cidr::around(Ipv4Addr::UNSPECIFIED, 0)
 );
 
+/// A version of Kubernetes whose fields are known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct KubernetesVersion(u8);
+
+impl KubernetesVersion {
+    /// The oldest; a test holds this and [`Self::NEWEST`] against the data.
+    pub const OLDEST: Self = Self(25);
+    /// The newest.
+    pub const NEWEST: Self = Self(37);
+
+    /// The version that `text` names, like `1.36` or `v1.36.2`.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let minor = text.trim_start_matches('v').strip_prefix("1.")?;
+        let minor = minor.split('.').next()?.parse().ok().map(Self)?;
+        (Self::OLDEST..=Self::NEWEST)
+            .contains(&minor)
+            .then_some(minor)
+    }
+
+    /// Its minor number.
+    #[must_use]
+    pub fn minor(self) -> u8 {
+        self.0
+    }
+}
+
+impl fmt::Display for KubernetesVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "1.{}", self.0)
+    }
+}
+
+text_value!(
+    KubernetesVersion,
+    "a version of Kubernetes from 1.25 to 1.37, like \"1.36\"",
+    KubernetesVersion::NEWEST
+);
+
 #[cfg(test)]
 mod tests {
     use super::*;

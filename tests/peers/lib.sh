@@ -9,10 +9,10 @@ need() {
     command -v "$1" >/dev/null 2>&1 || fail "$1 is not on PATH. $2"
 }
 
-# Two runs at once would remove each other's work.
+# Two runs at once would remove each other's work. An argument names what is fetched by itself.
 only_one() {
     mkdir -p "$cache"
-    lock=$cache/.fetching
+    lock=$cache/.fetching${1:+-$1}
     mkdir "$lock" 2>/dev/null ||
         fail "another fetch is running; if that is not so, remove the folder $lock"
     trap 'rmdir "$lock"' EXIT

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use codex_ds_deploy::check::{self, Finding, Severity};
+use codex_ds_deploy::names::KubernetesVersion;
+use codex_ds_deploy::reader::Value;
 use serde_json::json;
 
 use crate::error::UserError;
@@ -18,6 +20,7 @@ use crate::{exit, ui};
 Examples:
   codex-ds deploy check
   codex-ds deploy check head.yaml worker.yaml service.yaml
+  codex-ds deploy check --kubernetes 1.33 stack.yaml
   kubectl -n vllm get deploy,svc -o yaml | codex-ds deploy check -
 
 Exit codes: 0 no error was found; 1 errors were found; 2 wrong usage, or a file cannot be read")]
@@ -25,9 +28,17 @@ pub(super) struct Args {
     /// Sites and manifests; - is standard input
     #[arg(value_name = "FILE", default_value = "site.toml")]
     files: Vec<PathBuf>,
+    /// The version of Kubernetes whose fields manifests may have, 1.25 to 1.37; a site names its own
+    #[arg(long, value_name = "VERSION", default_value = "1.37", value_parser = version)]
+    kubernetes: KubernetesVersion,
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
+}
+
+fn version(text: &str) -> Result<KubernetesVersion, String> {
+    KubernetesVersion::parse(text)
+        .ok_or_else(|| format!("expected {}", <KubernetesVersion as Value>::EXPECTED))
 }
 
 pub(super) fn run(args: &Args) -> Result<u8> {
@@ -41,7 +52,10 @@ pub(super) fn run(args: &Args) -> Result<u8> {
         .into_iter()
         .map(|path| Ok((path.display().to_string(), read(path)?)))
         .collect::<Result<Vec<_>>>()?;
-    findings.extend(check::manifests(&texts).map_err(|fault| UserError::usage(fault.to_string()))?);
+    findings.extend(
+        check::manifests(&texts, args.kubernetes)
+            .map_err(|fault| UserError::usage(fault.to_string()))?,
+    );
     let errors = count(&findings, Severity::Error);
     if args.json {
         ui::json(&json!({
@@ -52,7 +66,9 @@ pub(super) fn run(args: &Args) -> Result<u8> {
                 "file": finding.file,
                 "line": finding.line,
                 "object": finding.object,
+                "key": finding.key,
                 "found": finding.found,
+                "expected": finding.expected,
                 "says": finding.rule.says,
                 "fix": finding.rule.fix,
                 "docs": format!("docs/deploy-checks.md#{}", finding.rule.code),

@@ -35,7 +35,7 @@ pub(super) struct Args {
     /// The namespace
     #[arg(long, value_name = "NAME")]
     namespace: Option<String>,
-    /// Read the two nodes' names, addresses and memory from the cluster
+    /// Read the version, and the two nodes' names, addresses and memory, from the cluster
     #[arg(long)]
     from_cluster: bool,
     /// The kubectl to use
@@ -127,7 +127,13 @@ fn answers(args: &Args) -> Result<Answers> {
     let shape = shape(args.shape)?;
     let mut example = Answers::example(shape);
     if args.from_cluster {
-        let [head, worker] = from_cluster(args)?;
+        let kubectl = Program {
+            program: args.kubectl.clone(),
+            context: args.context.clone(),
+            limit: std::time::Duration::from_secs(30),
+        };
+        example.kubernetes = collect::kubernetes(&kubectl);
+        let [head, worker] = from_cluster(args, &kubectl)?;
         fill(&mut example.head, head, shape);
         fill(&mut example.worker, worker, shape);
     }
@@ -163,6 +169,7 @@ fn answers(args: &Args) -> Result<Answers> {
         recipe: ask(&args.recipe, "The recipe?", &example.recipe)?,
         namespace: ask(&args.namespace, "The namespace?", &example.namespace)?,
         context: args.context.clone(),
+        kubernetes: example.kubernetes,
         head: node(&args.head, &args.head_ip, "head", example.head)?,
         worker: node(&args.worker, &args.worker_ip, "worker", example.worker)?,
         router_node: args.router_node.clone(),
@@ -194,13 +201,8 @@ fn shape(given: Option<ShapeArg>) -> Result<Shape> {
 }
 
 /// The two nodes of the cluster that have a GPU, or those of them that the options name.
-fn from_cluster(args: &Args) -> Result<[GpuNode; 2]> {
-    let kubectl = Program {
-        program: args.kubectl.clone(),
-        context: args.context.clone(),
-        limit: std::time::Duration::from_secs(30),
-    };
-    let nodes = collect::gpu_nodes(&kubectl).map_err(|error| super::cluster::failed(&error))?;
+fn from_cluster(args: &Args, kubectl: &Program) -> Result<[GpuNode; 2]> {
+    let nodes = collect::gpu_nodes(kubectl).map_err(|error| super::cluster::failed(&error))?;
     let named = |name: &Option<String>| {
         name.as_ref()
             .and_then(|name| nodes.iter().find(|node| node.name == *name))

@@ -1,7 +1,9 @@
 //! Manifests taken together: their objects, the pods that they make, and the engines in those.
 
 use super::node::{self, Data, Node};
+use super::schema;
 use super::{Hit, Hits};
+use crate::names::KubernetesVersion;
 use crate::reader::Fault;
 
 /// Manifests taken together.
@@ -10,6 +12,8 @@ pub struct Bundle {
     pub objects: Vec<Object>,
     /// Every pod that they make.
     pub pods: Vec<Pod>,
+    /// The version of Kubernetes that they are for.
+    pub kubernetes: KubernetesVersion,
 }
 
 /// One object.
@@ -60,7 +64,7 @@ impl Bundle {
     ///
     /// # Errors
     /// When one is not YAML.
-    pub fn read(files: &[(String, String)]) -> Result<Self, Fault> {
+    pub fn read(files: &[(String, String)], kubernetes: KubernetesVersion) -> Result<Self, Fault> {
         let mut objects = Vec::new();
         for (file, text) in files {
             for document in node::read(file, text)? {
@@ -68,7 +72,11 @@ impl Bundle {
             }
         }
         let pods = objects.iter().flat_map(pods_of).collect();
-        Ok(Self { objects, pods })
+        Ok(Self {
+            objects,
+            pods,
+            kubernetes,
+        })
     }
 
     /// The pods with an engine.
@@ -329,6 +337,7 @@ impl Hits {
             line,
             object: pod.title(),
             found: found.into(),
+            ..Hit::default()
         });
     }
 
@@ -339,6 +348,19 @@ impl Hits {
             line,
             object: format!("{} {}", object.kind, object.name),
             found: found.into(),
+            ..Hit::default()
+        });
+    }
+
+    /// Notes a finding on a field of an object.
+    pub(super) fn field(&mut self, object: &Object, fault: schema::Fault) {
+        self.0.push(Hit {
+            file: object.file.clone(),
+            line: fault.line,
+            object: format!("{} {}", object.kind, object.name),
+            key: fault.key,
+            found: fault.found,
+            expected: fault.expected,
         });
     }
 }
@@ -357,6 +379,7 @@ impl Node {
             Data::Null => "nothing",
             Data::Bool(_) => "true or false",
             Data::Int(_) => "a whole number",
+            Data::Float(_) => "a number",
             Data::Text(_) => "a string",
             Data::Map(_) => "a table",
             Data::List(_) => "a list",

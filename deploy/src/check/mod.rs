@@ -6,6 +6,7 @@
 
 use std::fmt;
 
+use crate::names::KubernetesVersion;
 use crate::reader::Fault;
 use crate::render;
 use crate::site::Site;
@@ -74,11 +75,14 @@ pub struct SiteRule {
 #[derive(Default)]
 struct Hits(Vec<Hit>);
 
+#[derive(Default)]
 struct Hit {
     file: String,
     line: usize,
     object: String,
+    key: String,
     found: String,
+    expected: String,
 }
 
 /// One finding.
@@ -92,32 +96,45 @@ pub struct Finding {
     pub line: usize,
     /// The object, or the key of a site.
     pub object: String,
+    /// The field of the object, where the rule looks at all of them; else empty.
+    pub key: String,
     /// What was found.
     pub found: String,
+    /// What the field may be; empty where the rule itself says it.
+    pub expected: String,
 }
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{}:{}: {} [{}] {}: {}; found {}",
+            "{}:{}: {} [{}] {}: ",
             self.file,
             self.line,
             self.rule.severity.word(),
             self.rule.code,
             self.object,
-            self.rule.says,
-            self.found
-        )
+        )?;
+        if !self.key.is_empty() {
+            write!(f, "{}: ", self.key)?;
+        }
+        write!(f, "{}; found {}", self.rule.says, self.found)?;
+        if !self.expected.is_empty() {
+            write!(f, ", expected {}", self.expected)?;
+        }
+        Ok(())
     }
 }
 
-/// Checks manifests, each with the name of its file.
+/// Checks manifests, each with the name of its file, for a version of Kubernetes.
 ///
 /// # Errors
 /// When a file is not YAML.
-pub fn manifests(files: &[(String, String)]) -> Result<Vec<Finding>, Fault> {
-    Ok(of_bundle(&Bundle::read(files)?))
+pub fn manifests(
+    files: &[(String, String)],
+    kubernetes: KubernetesVersion,
+) -> Result<Vec<Finding>, Fault> {
+    Ok(of_bundle(&Bundle::read(files, kubernetes)?))
 }
 
 fn of_bundle(bundle: &Bundle) -> Vec<Finding> {
@@ -130,7 +147,9 @@ fn of_bundle(bundle: &Bundle) -> Vec<Finding> {
             file: hit.file,
             line: hit.line,
             object: hit.object,
+            key: hit.key,
             found: hit.found,
+            expected: hit.expected,
         }));
     }
     sort(&mut findings);
@@ -153,7 +172,9 @@ pub fn site(site: &Site) -> Vec<Finding> {
                 file: site.file.clone(),
                 line: site.line(key),
                 object: key.to_owned(),
+                key: String::new(),
                 found,
+                expected: String::new(),
             })
         })
         .collect();
@@ -164,7 +185,7 @@ pub fn site(site: &Site) -> Vec<Finding> {
     // What the site's own rules say of a key needs no second finding in the rendered text.
     let codes: Vec<&str> = findings.iter().map(|finding| finding.rule.code).collect();
     findings.extend(
-        manifests(&files)
+        manifests(&files, site.kubernetes)
             .expect("a test reads back all that is written")
             .into_iter()
             .filter(|finding| !codes.contains(&finding.rule.code)),

@@ -22,6 +22,8 @@ pub enum Data {
     Bool(bool),
     /// A whole number.
     Int(i64),
+    /// A number with a fraction, as Rust writes it.
+    Float(String),
     /// Any other scalar.
     Text(String),
     /// Entries in their order.
@@ -62,7 +64,7 @@ fn convert(node: &MarkedYaml<'_>) -> Node {
     let data = match &node.data {
         YamlData::Value(Scalar::Boolean(on)) => Data::Bool(*on),
         YamlData::Value(Scalar::Integer(number)) => Data::Int(*number),
-        YamlData::Value(Scalar::FloatingPoint(number)) => Data::Text(number.to_string()),
+        YamlData::Value(Scalar::FloatingPoint(number)) => Data::Float(number.to_string()),
         YamlData::Mapping(map) => Data::Map(
             map.iter()
                 .map(|(key, value)| {
@@ -90,7 +92,7 @@ fn scalar(node: &Node) -> String {
     match &node.data {
         Data::Bool(on) => on.to_string(),
         Data::Int(number) => number.to_string(),
-        Data::Text(text) => text.clone(),
+        Data::Float(text) | Data::Text(text) => text.clone(),
         _ => String::new(),
     }
 }

@@ -209,14 +209,11 @@ pub fn execute(
 mod tests {
     use super::*;
     use crate::cluster::PodFacts;
-    use crate::recipe::Recipe;
     use crate::render;
-    use crate::site::{Answers, template};
+    use crate::site::example;
 
     fn site(shape: Shape) -> Site {
-        let answers = Answers::example(shape);
-        let text = template(&answers, Recipe::built_in(&answers.recipe).unwrap());
-        Site::parse("site.toml", &text, &|path| panic!("no {path}")).unwrap()
+        example::site(shape, &[])
     }
 
     fn said(shape: Shape, files: &[&str], running: bool) -> Vec<String> {

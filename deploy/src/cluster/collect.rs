@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::{Canary, Facts, Memory, Metrics, NodeFacts, PodFacts, Role};
 use crate::kubectl::{Kubectl, KubectlError};
+use crate::names::KubernetesVersion;
 use crate::site::{Shape, Site};
 
 /// How many lines of a log are read. A boot has some hundred; an endless complaint repeats itself.
@@ -213,6 +214,13 @@ fn nodes(kubectl: &dyn Kubectl, site: &Site) -> Vec<NodeFacts> {
         .collect();
     nodes.sort_by_key(|node| node.name != head);
     nodes
+}
+
+/// The cluster's version; `None` where it does not say, or its fields are not known.
+#[must_use]
+pub fn kubernetes(kubectl: &dyn Kubectl) -> Option<KubernetesVersion> {
+    let version = get(kubectl, &["version", "--output=json"]).ok()?;
+    KubernetesVersion::parse(version["serverVersion"]["gitVersion"].as_str()?)
 }
 
 /// A node that can give a GPU.

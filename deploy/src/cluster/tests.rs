@@ -7,13 +7,10 @@ use super::recover::{RecoverError, Step, execute, plan};
 use super::stand_in::{Engine, Pod, StandIn, State};
 use super::*;
 use crate::kubectl::KubectlError;
-use crate::recipe::Recipe;
-use crate::site::{Answers, Shape, Site, template};
+use crate::site::{Shape, Site, example};
 
 fn site(shape: Shape) -> Site {
-    let answers = Answers::example(shape);
-    let text = template(&answers, Recipe::built_in(&answers.recipe).unwrap());
-    Site::parse("site.toml", &text, &|path| panic!("no {path}")).unwrap()
+    example::site(shape, &[])
 }
 
 const GOOD_METRICS: &str = "vllm:num_requests_running{engine=\"0\"} 1.0\n\

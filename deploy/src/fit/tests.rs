@@ -1,18 +1,8 @@
 use std::cmp::Ordering::{Greater, Less};
 
 use super::*;
-use crate::recipe::Recipe;
-use crate::site::{Answers, Shape, template};
-
-fn site(shape: Shape, changes: &[(&str, &str)]) -> Site {
-    let answers = Answers::example(shape);
-    let mut text = template(&answers, Recipe::built_in(&answers.recipe).unwrap());
-    for (from, to) in changes {
-        assert!(text.contains(from), "no {from}");
-        text = text.replacen(from, to, 1);
-    }
-    Site::parse("site.toml", &text, &|path| panic!("no {path}")).unwrap()
-}
+use crate::site::Shape;
+use crate::site::example::site;
 
 fn near(found: f64, expected: f64, tolerance: f64) {
     assert!(

@@ -266,8 +266,7 @@ fn both(head: &Report, worker: &Report, findings: &mut Vec<Finding>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recipe::Recipe;
-    use crate::site::{Answers, Shape, template};
+    use crate::site::{Shape, example};
 
     const GOOD: &str = "kernel=6.17.0-1026-nvidia\nmtu=9000\nspeed=200000\nstate=up\nfirmware=28.45.4028\n\
         link=4: ACTIVE\ngid=3 RoCE v2 0000:0000:0000:0000:0000:ffff:c0a8:640a\n\
@@ -275,13 +274,7 @@ mod tests {
         pressure=0.00\ndriver=580.173.02\ndesktop=no\nearlyoom=no\nmodel_files=50\nmodel_sum=1-2\njumbo=yes\nend=1\n";
 
     fn judged(gid: &str, changes: &[(&str, &str)]) -> Vec<Finding> {
-        let answers = Answers::example(Shape::Deployments);
-        let text = template(&answers, Recipe::built_in(&answers.recipe).unwrap()).replacen(
-            "gid_index = \"auto\"",
-            gid,
-            1,
-        );
-        let site = Site::parse("site.toml", &text, &|path| panic!("no {path}")).unwrap();
+        let site = example::site(Shape::Deployments, &[("gid_index = \"auto\"", gid)]);
         let mut head = GOOD.to_owned();
         for (from, to) in changes {
             assert!(head.contains(from), "no {from}");

@@ -239,14 +239,11 @@ fn pod(site: &Site, rank: Rank, name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recipe::Recipe;
-    use crate::site::{Answers, Shape, template};
+    use crate::site::{Shape, example};
     use std::sync::Mutex;
 
     fn site() -> Site {
-        let answers = Answers::example(Shape::Deployments);
-        let text = template(&answers, Recipe::built_in(&answers.recipe).unwrap());
-        Site::parse("site.toml", &text, &|path| panic!("no {path}")).unwrap()
+        example::site(Shape::Deployments, &[])
     }
 
     /// A folder that looks like a node's root.

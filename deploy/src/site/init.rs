@@ -1,6 +1,7 @@
 //! The first `site.toml`, with a comment wherever a value has to be looked up.
 
 use super::Shape;
+use crate::names::KubernetesVersion;
 use crate::recipe::Recipe;
 
 /// What is known of a site before its file exists; the rest is the recipe's or a placeholder that
@@ -15,6 +16,8 @@ pub struct Answers {
     pub namespace: String,
     /// The context of `kubectl`; `None` leaves it to `kubectl`.
     pub context: Option<String>,
+    /// The version of the cluster, where it was asked.
+    pub kubernetes: Option<KubernetesVersion>,
     /// The node with the API.
     pub head: NodeAnswers,
     /// The other node.
@@ -52,6 +55,7 @@ impl Answers {
                 recipe: "eugr-b12x".to_owned(),
                 namespace: "vllm".to_owned(),
                 context: None,
+                kubernetes: None,
                 head: node("nvidia-spark-1", "192.168.100.10", None),
                 worker: node("nvidia-spark-2", "192.168.100.11", None),
                 router_node: None,
@@ -61,6 +65,7 @@ impl Answers {
                 recipe: "anemll-0.1.1".to_owned(),
                 namespace: "vllm".to_owned(),
                 context: None,
+                kubernetes: None,
                 head: node("spark-101", "10.10.10.1", Some("192.168.100.101")),
                 worker: node("spark-102", "10.10.10.2", Some("192.168.100.102")),
                 router_node: None,
@@ -80,6 +85,10 @@ pub fn template(answers: &Answers, recipe: &Recipe) -> String {
     let context = answers.context.as_deref().map_or_else(
         || "# context = \"…\"            # default: kubectl's current one".to_owned(),
         |context| format!("context = {}", quoted(context)),
+    );
+    let kubernetes = answers.kubernetes.map_or_else(
+        || "# kubernetes = \"1.36\"      # what `check` holds manifests against; default: the newest".to_owned(),
+        |version| format!("kubernetes = \"{version}\""),
     );
     let router_node = answers.router_node.as_deref().map_or_else(
         || "# node = \"…\"               # default: any but the two above".to_owned(),
@@ -106,6 +115,7 @@ recipe = {recipe}         # or "my-recipe.toml", beside this file
 
 [cluster]
 {context}
+{kubernetes}
 
 [image]
 # ref = "{image}"   # default: the recipe's

@@ -7,11 +7,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::names::{ImageRef, Label, NodeName, StackName};
+use crate::names::{ImageRef, KubernetesVersion, Label, NodeName, StackName};
 use crate::reader::{Fault, Faults, Section, Source};
 use crate::recipe::{BUILT_IN, Recipe};
 use crate::serve::Serve;
 
+#[cfg(test)]
+pub(crate) mod example;
 mod init;
 mod parts;
 #[cfg(test)]
@@ -38,6 +40,8 @@ pub struct Site {
     pub recipe: Recipe,
     /// The context of `kubectl`; `None` is its current one.
     pub context: Option<String>,
+    /// The version of Kubernetes that manifests are checked for.
+    pub kubernetes: KubernetesVersion,
     /// Whether the namespace gets the pod-security label.
     pub pod_security_label: bool,
     /// The serving image.
@@ -154,6 +158,9 @@ impl Site {
             namespace: root.need("namespace"),
             name: root.need("name"),
             context: cluster.get("context"),
+            kubernetes: cluster
+                .get("kubernetes")
+                .unwrap_or(KubernetesVersion::NEWEST),
             pod_security_label: cluster.get("pod_security_label").unwrap_or(true),
             image: image.get("ref").unwrap_or_else(|| recipe.image.clone()),
             pull_policy: image.get("pull_policy").unwrap_or(PullPolicy::IfNotPresent),

@@ -1,11 +1,5 @@
+use super::example::text;
 use super::*;
-use crate::recipe::Recipe;
-
-fn text(shape: Shape) -> String {
-    let answers = Answers::example(shape);
-    let recipe = Recipe::built_in(&answers.recipe).unwrap();
-    template(&answers, recipe)
-}
 
 fn parse(text: &str) -> Result<Site, SiteError> {
     Site::parse("site.toml", text, &|path| {

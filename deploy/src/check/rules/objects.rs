@@ -10,12 +10,25 @@ pub(super) const RULES: &[ManifestRule] = &[
     rule!(
         "field",
         Error,
-        "the object has no such field, or not of this kind; a server that is not asked to be strict drops it silently",
-        "correct the field's name or value",
+        "the server refuses this field, or drops it silently when it is not asked to be strict",
+        "correct the field's name or value; --kubernetes chooses another version",
         |bundle, hits| {
             for object in &bundle.objects {
-                for (line, found) in schema::faults(&object.node) {
-                    hits.object(object, line, found);
+                for fault in schema::faults(&object.node, bundle.kubernetes) {
+                    hits.field(object, fault);
+                }
+            }
+        }
+    ),
+    rule!(
+        "kind-unknown",
+        Note,
+        "the fields of this kind of object are not known here, and were not looked at",
+        "ask the server: kubectl apply --server-side --dry-run=server --filename FILE",
+        |bundle, hits| {
+            for object in &bundle.objects {
+                if !object.kind.is_empty() && !schema::knows(&object.node) {
+                    hits.object(object, object.node.line, object.kind.clone());
                 }
             }
         }
