@@ -13,7 +13,8 @@
 //! - [`mod@fit`]: what the memory holds;
 //! - [`mod@engine`], [`mod@k8s`], [`mod@render`]: what each rank is started with, and the manifests;
 //! - [`mod@check`]: the rules, and foreign manifests read for them;
-//! - [`mod@cluster`], [`mod@nodes`]: what a live stack is, what is wrong with it, and how it is healed;
+//! - [`mod@cluster`], [`mod@nodes`], [`mod@nccl`]: what a live stack is, what is wrong with it, and how it is
+//!   healed;
 //! - [`mod@kubectl`]: the one way to the cluster, behind a trait.
 //!
 //! **Architecture invariant**: nothing here prints. Whether something fits, is right or is broken is
@@ -28,6 +29,7 @@ pub mod flags;
 pub mod k8s;
 pub mod kubectl;
 pub mod names;
+pub mod nccl;
 pub mod nodes;
 pub mod reader;
 pub mod recipe;

@@ -161,6 +161,14 @@ word!(
     }
 );
 
+impl Hca {
+    /// The device without its port.
+    #[must_use]
+    pub fn device(&self) -> &str {
+        self.0.split(':').next().unwrap_or(&self.0)
+    }
+}
+
 impl ImageRef {
     /// The image without tag and digest.
     #[must_use]

@@ -221,7 +221,8 @@ fn wait(site: &Site, kubectl: &Program) -> Result<u8> {
     let progress = ui::progress("waiting for a token");
     let mut last = "";
     while start.elapsed() < limit {
-        let facts = collect::facts(kubectl, site, true).map_err(|error| cluster::failed(&error))?;
+        let facts = collect::facts(kubectl, site, Some(collect::CANARY))
+            .map_err(|error| cluster::failed(&error))?;
         if facts.canary == Canary::Came {
             ui::out(&format!(
                 "a token came after {} s\n",

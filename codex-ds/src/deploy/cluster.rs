@@ -48,7 +48,7 @@ pub(super) fn context(kubectl: &Program) -> Result<String> {
 
 pub(super) fn facts(kubectl: &dyn Kubectl, site: &Site, canary: bool) -> Result<Facts> {
     let _progress = ui::progress("asking the cluster");
-    collect::facts(kubectl, site, canary).map_err(|error| failed(&error))
+    collect::facts(kubectl, site, canary.then_some(collect::CANARY)).map_err(|error| failed(&error))
 }
 
 pub(super) fn failed(error: &KubectlError) -> anyhow::Error {

@@ -1,11 +1,11 @@
 //! `codex-ds deploy status`.
 
 use std::fmt::Write as _;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
 use codex_ds_deploy::cluster::diagnose::{Diagnosis, diagnose};
-use codex_ds_deploy::cluster::{Canary, Facts, PodFacts, Role, phase};
+use codex_ds_deploy::cluster::{Canary, Facts, Memory, PodFacts, Role, phase};
 use codex_ds_deploy::site::Site;
 use serde_json::json;
 
@@ -86,8 +86,18 @@ fn has_error(diagnoses: &[Diagnosis]) -> bool {
 pub(super) fn phase(facts: &Facts) -> Option<&'static str> {
     let head = facts.pod(Role::Head)?;
     match head.waiting.as_str() {
-        "ContainerCreating" | "PodInitializing" => Some("pulling the image or mounting volumes"),
+        "ContainerCreating" | "PodInitializing" => Some(preparing(facts, &head.name)),
         _ => phase::of_log(&facts.head_log),
+    }
+}
+
+/// What a container that is not there yet waits for, by the newest event of its pod.
+fn preparing(facts: &Facts, pod: &str) -> &'static str {
+    let newest = facts.events.iter().rev().find(|event| event.object == pod);
+    match newest.map(|event| event.reason.as_str()) {
+        Some("Pulling") => "pulling the image",
+        Some("FailedMount" | "FailedAttachVolume") => "waiting for a folder of the node",
+        _ => "pulling the image or mounting volumes",
     }
 }
 
@@ -119,7 +129,7 @@ fn text(site: &Site, facts: &Facts, diagnoses: &[Diagnosis]) -> String {
             ),
         };
         let _ = writeln!(text, "node    {:<24} {state}", node.host.as_str());
-        if let Some(memory) = facts.memory[index] {
+        if let Some(memory) = facts.reports[index].as_ref().and_then(Memory::of) {
             let _ = writeln!(
                 text,
                 "        {:<24} {:.1} of {:.1} GiB left, swap {:.1} GiB, pressure {} %",
@@ -170,7 +180,7 @@ fn text(site: &Site, facts: &Facts, diagnoses: &[Diagnosis]) -> String {
         match &facts.canary {
             Canary::Untried => "not sent".to_owned(),
             Canary::Came => "a token came".to_owned(),
-            Canary::Silent => "NO TOKEN within 90 s".to_owned(),
+            Canary::Silent => format!("NO TOKEN within {} s", facts.canary_seconds),
             Canary::Failed(said) => format!("REFUSED: {said}"),
         }
     );
@@ -206,12 +216,64 @@ fn pod_line(role: Role, pod: &PodFacts) -> String {
         &pod.waiting
     };
     format!(
-        "{:<7} {:<24} {state}{}, {} restarts, since {}, {}\n",
+        "{:<7} {:<24} {state}{}, {} restarts, {}, {}\n",
         name(role),
         pod.node,
         if pod.ready { " and ready" } else { "" },
         pod.restarts,
-        pod.created,
+        age(&pod.created).map_or_else(
+            || format!("since {}", pod.created),
+            |age| format!("{age} old")
+        ),
         pod.image
     )
+}
+
+/// How long ago a time was that the cluster wrote, like `2026-11-30T10:00:00Z`.
+fn age(created: &str) -> Option<String> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
+    let seconds = now.as_secs().saturating_sub(unix(created)?);
+    Some(match seconds {
+        0..120 => format!("{seconds} s"),
+        120..7200 => format!("{} min", seconds / 60),
+        7200..172_800 => format!("{} h", seconds / 3600),
+        _ => format!("{} d", seconds / 86_400),
+    })
+}
+
+/// The seconds since 1970 of such a time.
+fn unix(time: &str) -> Option<u64> {
+    let number = |range: std::ops::Range<usize>| time.get(range)?.parse::<u64>().ok();
+    let (year, month, day) = (number(0..4)?, number(5..7)?, number(8..10)?);
+    if !(1970..3000).contains(&year) || !(1..=12).contains(&month) || !time.ends_with('Z') {
+        return None;
+    }
+    // Years that begin in March have their leap day at the end.
+    let (year, month) = if month < 3 {
+        (year - 1, month + 9)
+    } else {
+        (year, month - 3)
+    };
+    let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 1;
+    let clock = number(11..13)? * 3600 + number(14..16)? * 60 + number(17..19)?;
+    Some((days - 719_468) * 86_400 + clock)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unix;
+
+    #[test]
+    fn times_of_the_cluster_are_read() {
+        for (time, seconds) in [
+            ("1970-01-01T00:00:00Z", 0),
+            ("2000-02-29T12:00:00Z", 951_825_600),
+            ("2026-11-30T10:00:00Z", 1_796_032_800),
+        ] {
+            assert_eq!(unix(time), Some(seconds), "{time}");
+        }
+        for time in ["", "yesterday", "2026-13-01T00:00:00Z", "2026-11-30 10:00"] {
+            assert_eq!(unix(time), None, "{time}");
+        }
+    }
 }

@@ -12,6 +12,8 @@ use crate::render;
 use crate::site::Site;
 
 pub mod bundle;
+#[cfg(test)]
+mod found;
 pub mod node;
 mod rules;
 mod schema;

@@ -7,13 +7,22 @@
 //! Only [`mod@collect`] and the execution of steps touch the cluster; what facts mean is decided
 //! without it.
 
+use std::time::{Duration, Instant};
+
 use serde::Serialize;
+
+use self::diagnose::{Diagnosis, diagnose};
+use crate::kubectl::{KubectlError, Program};
+use crate::nodes::Report;
+use crate::site::Site;
 
 pub mod apply;
 pub mod collect;
 pub mod diagnose;
 pub mod phase;
 pub mod recover;
+#[cfg(test)]
+mod scenes;
 #[cfg(test)]
 mod stand_in;
 #[cfg(test)]
@@ -37,12 +46,16 @@ pub struct Facts {
     /// The end of the worker's log.
     #[serde(skip)]
     pub worker_log: String,
-    /// The memory of the head's node and the worker's, as their pods see it.
-    pub memory: [Option<Memory>; 2],
+    /// What the head's pod and the worker's see of their nodes.
+    pub reports: [Option<Report>; 2],
+    /// What the cluster noted about the stack's objects, the newest last.
+    pub events: Vec<Event>,
     /// What the engine counts.
     pub metrics: Option<Metrics>,
     /// What became of one token through the API.
     pub canary: Canary,
+    /// How long that token was waited for, seconds.
+    pub canary_seconds: u64,
 }
 
 /// A node.
@@ -96,6 +109,8 @@ pub struct PodFacts {
     pub phase: String,
     /// Why it is in that phase, for a failed one.
     pub reason: String,
+    /// The same in a sentence.
+    pub message: String,
     /// Whether all its containers are ready.
     pub ready: bool,
     /// How often its containers were started anew.
@@ -114,6 +129,21 @@ pub struct PodFacts {
     pub deleting: bool,
 }
 
+/// What the cluster noted about an object.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Event {
+    /// The object's name.
+    pub object: String,
+    /// Whether it is a warning.
+    pub warning: bool,
+    /// What happened, in a word.
+    pub reason: String,
+    /// What happened.
+    pub message: String,
+    /// When it happened last, as the cluster writes times.
+    pub last: String,
+}
+
 /// A node's memory, as a pod on it sees it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Memory {
@@ -126,6 +156,22 @@ pub struct Memory {
     /// All of it, GiB.
     pub total_gib: f64,
 }
+
+impl Memory {
+    /// The memory in a node's report, where it has all of it.
+    #[must_use]
+    pub fn of(report: &Report) -> Option<Self> {
+        let gib = |key: &str| report.number(key).map(|kib| kib / KIB_PER_GIB);
+        Some(Self {
+            full_avg10: report.number("pressure")?,
+            available_gib: gib("MemAvailable")?,
+            swap_used_gib: gib("SwapTotal")? - gib("SwapFree")?,
+            total_gib: gib("MemTotal")?,
+        })
+    }
+}
+
+const KIB_PER_GIB: f64 = 1_048_576.0;
 
 /// What the engine counts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -168,4 +214,29 @@ impl Facts {
             .filter(|pod| pod.role == role && pod.phase != "Failed" && !pod.deleting)
             .max_by(|a, b| a.created.cmp(&b.created))
     }
+}
+
+/// Looks at a site's stack within `deadline`, and says what is wrong with it, the worst first. The
+/// token that it asks for gets what time is left after the pods are known, 90 s at most; waiting for
+/// less than that, it takes a slow engine for a wedged one.
+///
+/// # Errors
+/// When pods cannot be listed in a third of the time.
+pub fn examine(
+    kubectl: &Program,
+    site: &Site,
+    deadline: Duration,
+) -> Result<(Facts, Vec<Diagnosis>), KubectlError> {
+    let start = Instant::now();
+    let within = |limit: Duration| Program {
+        limit: kubectl.limit.min(limit),
+        ..kubectl.clone()
+    };
+    let pods = collect::pods(&within(deadline / 3), site)?;
+    let left = deadline.saturating_sub(start.elapsed());
+    // The engine is asked three times in a row: its counts, a token, its counts.
+    let canary = collect::CANARY.min(left / 2);
+    let facts = collect::about(&within(canary), site, pods, Some(canary));
+    let diagnoses = diagnose(site, &facts);
+    Ok((facts, diagnoses))
 }

@@ -17,6 +17,8 @@ pub(super) struct Pod {
     pub(super) ready: bool,
     pub(super) restarts: u64,
     pub(super) waiting: &'static str,
+    /// How its container ended last: exit code and reason.
+    pub(super) last_end: Option<(i64, &'static str)>,
     /// Why no node takes it.
     pub(super) unscheduled: &'static str,
     /// How many listings it stays after its deletion.
@@ -35,6 +37,7 @@ impl Pod {
             ready: true,
             restarts: 0,
             waiting: "",
+            last_end: None,
             unscheduled: "",
             lingers: 2,
             deleting: false,
@@ -59,11 +62,12 @@ impl Pod {
             },
             "spec": { "nodeName": format!("node-of-{}", self.role), "containers": [{ "image": "vllm:1" }] },
             "status": {
-                "phase": self.phase, "reason": self.reason,
+                "phase": self.phase, "reason": self.reason, "message": self.reason,
                 "conditions": if self.unscheduled.is_empty() { json!([]) } else { json!([{ "type": "PodScheduled", "status": "False", "message": self.unscheduled }]) },
                 "containerStatuses": if self.phase == "Failed" { json!([]) } else { json!([{
                     "ready": self.ready, "restartCount": self.restarts,
                     "state": if self.waiting.is_empty() { json!({"running": {}}) } else { json!({"waiting": {"reason": self.waiting}}) },
+                    "lastState": self.last_end.map_or(json!({}), |(code, reason)| json!({ "terminated": { "exitCode": code, "reason": reason } })),
                 }]) },
             },
         })
@@ -86,7 +90,9 @@ pub(super) struct State {
     pub(super) pods: Vec<Pod>,
     pub(super) head_replicas: u64,
     pub(super) logs: Vec<(&'static str, &'static str)>,
-    pub(super) memory: &'static str,
+    /// What the pods see of their nodes, the head's first.
+    pub(super) reports: [String; 2],
+    pub(super) events: Vec<Value>,
     pub(super) nodes: Vec<Value>,
     pub(super) engine: Engine,
     /// Whether the group's controller forgets the worker.
@@ -158,6 +164,9 @@ impl State {
             self.tick();
             return Ok(json!({ "items": list }).to_string());
         }
+        if line.starts_with("get events") {
+            return Ok(json!({ "items": self.events }).to_string());
+        }
         if line.starts_with("get nodes") {
             return Ok(json!({ "items": self.nodes }).to_string());
         }
@@ -178,10 +187,11 @@ impl State {
                 .ok_or_else(|| "previous terminated container not found".to_owned());
         }
         if line.starts_with("exec") {
-            return if self.memory.is_empty() {
+            let report = &self.reports[usize::from(args[3].starts_with("worker"))];
+            return if report.is_empty() {
                 Err("exec failed".to_owned())
             } else {
-                Ok(self.memory.to_owned())
+                Ok(report.clone())
             };
         }
         if line.starts_with("get --raw") {

@@ -5,6 +5,7 @@ use std::net::Ipv4Addr;
 use serde::Serialize;
 
 use super::Report;
+use super::versions::{bad_driver, bad_kernel};
 use crate::engine::Rank;
 use crate::site::Site;
 
@@ -13,8 +14,10 @@ use crate::site::Site;
 pub struct Finding {
     /// The node, or both.
     pub node: String,
+    /// What it is about.
+    pub topic: Topic,
     /// What was looked at.
-    pub what: &'static str,
+    pub what: String,
     /// What was found.
     pub found: String,
     /// What it should be.
@@ -23,8 +26,32 @@ pub struct Finding {
     pub command: String,
 }
 
+/// What a finding is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Topic {
+    /// The interface and the RoCE device of the cable.
+    Cable,
+    /// The addresses of the RoCE device.
+    Gid,
+    /// Memory and swap.
+    Memory,
+    /// A desktop session.
+    Desktop,
+    /// A service that kills what is large.
+    Earlyoom,
+    /// Kernel, driver, firmware.
+    Version,
+    /// The model's files.
+    Model,
+    /// The serving image.
+    Image,
+}
+
 /// The rate of a link between two Sparks, Mb/s.
-const LINK: f64 = 200_000.0;
+pub const LINK: f64 = 200_000.0;
+
+const KIB_PER_GIB: f64 = 1_048_576.0;
 
 /// What is not as it should be; each node's report where it could be asked, the head's first.
 #[must_use]
@@ -42,77 +69,76 @@ pub fn judge(site: &Site, reports: [Option<&Report>; 2]) -> Vec<Finding> {
 }
 
 /// Notes what was looked at, what was found, what it should be, and the command that mends it.
-type Add<'f> = dyn FnMut(&'static str, String, String, String) + 'f;
+type Add<'f> = dyn FnMut(Topic, &str, String, String, String) + 'f;
 
 fn one(site: &Site, rank: Rank, report: &Report, findings: &mut Vec<Finding>) {
     let host = &rank.node(site).host;
-    let mut add = |what, found: String, expected: String, command: String| {
+    let mut add = |topic, what: &str, found: String, expected: String, command: String| {
         findings.push(Finding {
             node: host.to_string(),
-            what,
+            topic,
+            what: what.to_owned(),
             found,
             expected,
             command,
         });
     };
-    cable(site, rank, report, &mut add);
-    system(site, rank, report, &mut add);
+    interface(site, rank, report, &mut add);
+    devices(site, rank, report, &mut add);
+    gids(site, rank, report, &mut add);
+    memory(site, rank, report, &mut add);
+    services(report, &mut add);
+    versions(report, &mut add);
+    files(site, report, &mut add);
 }
 
-/// The interface and the RoCE device of the cable.
-fn cable(site: &Site, rank: Rank, report: &Report, add: &mut Add<'_>) {
+fn shown(report: &Report, key: &str) -> String {
+    report.get(key).unwrap_or("nothing").to_owned()
+}
+
+/// The interface of the cable.
+fn interface(site: &Site, rank: Rank, report: &Report, add: &mut Add<'_>) {
     let interface = rank.node(site).fabric_if.as_str();
-    let shown = |key: &str| report.get(key).unwrap_or("nothing").to_owned();
     let mtu = site.nccl.mtu.to_string();
     if report.get("mtu") != Some(&mtu) {
         add(
+            Topic::Cable,
             "MTU",
-            shown("mtu"),
+            shown(report, "mtu"),
             mtu.clone(),
-            format!(
-                "nmcli connection modify CONNECTION 802-3-ethernet.mtu {mtu}; ip link set {interface} mtu {mtu}"
-            ),
+            mtu_command(interface, &mtu),
         );
     }
     if report.get("state") != Some("up") {
         add(
+            Topic::Cable,
             "link",
-            shown("state"),
+            shown(report, "state"),
             "up".to_owned(),
             format!("ip link set {interface} up"),
         );
     }
     if report.number("speed").is_none_or(|speed| speed < LINK) {
         add(
+            Topic::Cable,
             "link speed",
-            shown("speed") + " Mb/s",
+            shown(report, "speed") + " Mb/s",
             "200000 Mb/s".to_owned(),
             format!(
                 "ethtool {interface}   # another cable or port? about 3 GB/s is the sign of stale firmware"
             ),
         );
     }
-    if !report
-        .get("link")
-        .is_some_and(|state| state.contains("ACTIVE"))
-    {
-        add(
-            "RoCE device",
-            shown("link"),
-            "ACTIVE".to_owned(),
-            "ibv_devinfo".to_owned(),
-        );
-    }
-    gids(site, rank, report, add);
     if report.get("jumbo") == Some("no") {
         let peer = match rank {
             Rank::Head => site.worker.fabric_ip,
             Rank::Worker => site.head.fabric_ip,
         };
         add(
+            Topic::Cable,
             "whole packets to the other node",
             "lost".to_owned(),
-            format!("{} bytes unfragmented", site.nccl.mtu),
+            format!("{mtu} bytes unfragmented"),
             format!(
                 "ping -M do -s {} -c 3 {peer}   # the MTU at both ends",
                 site.nccl.mtu - 28
@@ -121,49 +147,163 @@ fn cable(site: &Site, rank: Rank, report: &Report, add: &mut Add<'_>) {
     }
 }
 
-/// Memory, what else runs, and the model's files.
-fn system(site: &Site, rank: Rank, report: &Report, add: &mut Add<'_>) {
+fn mtu_command(interface: &str, mtu: &str) -> String {
+    format!(
+        "nmcli connection modify CONNECTION 802-3-ethernet.mtu {mtu}; ip link set {interface} mtu {mtu}"
+    )
+}
+
+/// The RoCE devices.
+fn devices(site: &Site, rank: Rank, report: &Report, add: &mut Add<'_>) {
+    for hca in &rank.node(site).hca {
+        let device = hca.device();
+        let key = |what: &str| format!("{device}.{what}");
+        if !report
+            .get(&key("link"))
+            .is_some_and(|state| state.contains("ACTIVE"))
+        {
+            add(
+                Topic::Cable,
+                &format!("RoCE device {device}"),
+                shown(report, &key("link")),
+                "ACTIVE".to_owned(),
+                format!("ibv_devinfo -d {device}"),
+            );
+        }
+        let mtu = site.nccl.mtu.to_string();
+        if report.get(&key("mtu")).is_some_and(|found| found != mtu)
+            && report.get("mtu") == Some(&mtu)
+        {
+            add(
+                Topic::Cable,
+                &format!("MTU of the interface of {device}"),
+                shown(report, &key("mtu")),
+                mtu.clone(),
+                mtu_command(
+                    &format!("$(ls /sys/class/infiniband/{device}/device/net)"),
+                    &mtu,
+                ),
+            );
+        }
+        let wanted = active_mtu(site.nccl.mtu);
+        if report
+            .number(&key("active_mtu"))
+            .is_some_and(|found| found < f64::from(wanted))
+        {
+            add(
+                Topic::Cable,
+                &format!("active_mtu of {device}"),
+                shown(report, &key("active_mtu")),
+                wanted.to_string(),
+                format!(
+                    "ibv_devinfo -d {device} | grep active_mtu   # follows the interface's MTU; then restart both ranks: codex-ds deploy recover --restart"
+                ),
+            );
+        }
+    }
+}
+
+/// What RoCE makes of an interface's MTU: the largest of its own sizes that fits beside 76 bytes of
+/// headers (Ethernet's GRH, BTH, and their extensions).
+fn active_mtu(mtu: u64) -> u32 {
+    [4096, 2048, 1024, 512]
+        .into_iter()
+        .find(|size| u64::from(*size) + 76 <= mtu)
+        .unwrap_or(256)
+}
+
+/// A RoCE v2 GID of the fabric's own address has to be there; a pinned one has to be that.
+fn gids(site: &Site, rank: Rank, report: &Report, add: &mut Add<'_>) {
     let node = rank.node(site);
-    let shown = |key: &str| report.get(key).unwrap_or("nothing").to_owned();
+    let wanted = mapped(node.fabric_ip);
+    let right: Vec<&str> = report
+        .gids
+        .iter()
+        .filter(|gid| gid.contains("RoCE v2") && gid.ends_with(&wanted))
+        .filter_map(|gid| gid.split(' ').nth(1))
+        .collect();
+    if right.is_empty() {
+        add(
+            Topic::Gid,
+            "GID",
+            format!("none of {}", node.fabric_ip),
+            format!("a RoCE v2 GID of {}", node.fabric_ip),
+            format!(
+                "ip address show {}   # the address has to be on this device's interface",
+                node.fabric_if
+            ),
+        );
+    } else if let Some(index) = node.gid_index.map(|index| index.to_string())
+        && !right.contains(&index.as_str())
+    {
+        add(
+            Topic::Gid,
+            "GID",
+            format!("gid_index = {index}"),
+            right.join(" or "),
+            format!(
+                "set nodes.{}.gid_index = \"auto\" in {}",
+                rank.word(),
+                site.file
+            ),
+        );
+    }
+    for hca in &node.hca {
+        let device = hca.device();
+        let of_device = |gid: &&String| gid.split(' ').next() == Some(device);
+        let has = report
+            .gids
+            .iter()
+            .filter(of_device)
+            .any(|gid| gid.contains("RoCE v2") && gid.contains(":ffff:"));
+        // The first device's own fault was noted above.
+        if !has && !right.is_empty() {
+            add(
+                Topic::Gid,
+                &format!("GID of {device}"),
+                "none with an IPv4 address".to_owned(),
+                "a RoCE v2 GID".to_owned(),
+                format!(
+                    "ip address show $(ls /sys/class/infiniband/{device}/device/net)   # each device's interface needs an address"
+                ),
+            );
+        }
+    }
+}
+
+/// An IPv4 address as the kernel writes it in a GID.
+fn mapped(address: Ipv4Addr) -> String {
+    let [a, b, c, d] = address.octets();
+    format!("ffff:{a:02x}{b:02x}:{c:02x}{d:02x}")
+}
+
+fn memory(site: &Site, rank: Rank, report: &Report, add: &mut Add<'_>) {
+    let node = rank.node(site);
     if report.number("pressure").is_some_and(|share| share > 5.0) {
         add(
+            Topic::Memory,
             "memory pressure",
-            shown("pressure") + " %",
+            shown(report, "pressure") + " %",
             "below 5 %".to_owned(),
             "ps aux --sort=-rss | head".to_owned(),
         );
     }
     if let (Some(total), Some(free)) = (report.number("SwapTotal"), report.number("SwapFree"))
-        && total - free > 1_048_576.0
+        && total - free > KIB_PER_GIB
     {
         add(
+            Topic::Memory,
             "swap in use",
-            format!("{:.1} GiB", (total - free) / 1_048_576.0),
+            format!("{:.1} GiB", (total - free) / KIB_PER_GIB),
             "none".to_owned(),
             "vmstat 1   # si and so should be 0".to_owned(),
         );
     }
-    if report.get("desktop") == Some("yes") {
-        add(
-            "desktop",
-            "runs".to_owned(),
-            "off: it takes memory that the model needs".to_owned(),
-            "sudo systemctl stop display-manager; sudo systemctl set-default multi-user.target"
-                .to_owned(),
-        );
-    }
-    if report.get("earlyoom") == Some("yes") {
-        add(
-            "earlyoom",
-            "runs".to_owned(),
-            "off: it kills the engine, which is the largest process".to_owned(),
-            "sudo systemctl disable --now earlyoom".to_owned(),
-        );
-    }
-    if let Some(gib) = report.number("MemTotal").map(|kib| kib / 1_048_576.0)
+    if let Some(gib) = report.number("MemTotal").map(|kib| kib / KIB_PER_GIB)
         && (gib - node.mem_gib).abs() > 0.5
     {
         add(
+            Topic::Memory,
             "memory",
             format!("{gib:.1} GiB"),
             format!(
@@ -178,89 +318,128 @@ fn system(site: &Site, rank: Rank, report: &Report, add: &mut Add<'_>) {
             ),
         );
     }
-    if report.number("model_files").is_none_or(|files| files < 1.0) {
+}
+
+fn services(report: &Report, add: &mut Add<'_>) {
+    if report.get("desktop") == Some("yes") {
         add(
+            Topic::Desktop,
+            "desktop",
+            "runs".to_owned(),
+            "off: it takes memory that the model needs".to_owned(),
+            "sudo systemctl stop display-manager; sudo systemctl set-default multi-user.target"
+                .to_owned(),
+        );
+    }
+    if report.get("earlyoom") == Some("yes") {
+        add(
+            Topic::Earlyoom,
+            "earlyoom",
+            "runs".to_owned(),
+            "off: it kills the engine, which is the largest process".to_owned(),
+            "sudo systemctl disable --now earlyoom".to_owned(),
+        );
+    }
+}
+
+fn versions(report: &Report, add: &mut Add<'_>) {
+    for (key, what, bad) in [
+        (
+            "kernel",
+            "kernel",
+            report.get("kernel").and_then(bad_kernel),
+        ),
+        (
+            "driver",
+            "NVIDIA driver",
+            report.get("driver").and_then(bad_driver),
+        ),
+    ] {
+        if let Some(why) = bad {
+            add(
+                Topic::Version,
+                what,
+                shown(report, key),
+                format!("another: {why}"),
+                "update DGX OS; 6.17.0-1026-nvidia with driver 580.173.02 is what published stacks run"
+                    .to_owned(),
+            );
+        }
+    }
+}
+
+/// The model's files and the image.
+fn files(site: &Site, report: &Report, add: &mut Add<'_>) {
+    // A quick look does not count the files.
+    if report.get("jumbo").is_some() && report.number("model_files").is_none_or(|files| files < 1.0)
+        || report.number("model_files") == Some(0.0)
+    {
+        add(
+            Topic::Model,
             "model",
             "no files".to_owned(),
             site.model.path.to_string(),
             format!("hf download {} --local-dir …", site.recipe.repository),
         );
     }
-}
-
-/// A RoCE v2 GID of the fabric's own address has to be there; a pinned one has to be that.
-fn gids(site: &Site, rank: Rank, report: &Report, add: &mut Add<'_>) {
-    let node = rank.node(site);
-    let wanted = mapped(node.fabric_ip);
-    let right: Vec<&str> = report
-        .gids
-        .iter()
-        .filter(|gid| gid.contains("RoCE v2") && gid.ends_with(&wanted))
-        .filter_map(|gid| gid.split(' ').next())
-        .collect();
-    if right.is_empty() {
+    if report.get("image") == Some("no") {
         add(
-            "GID",
-            format!("none of {}", node.fabric_ip),
-            format!("a RoCE v2 GID of {}", node.fabric_ip),
+            Topic::Image,
+            "image",
+            "not on the node".to_owned(),
+            site.image.to_string(),
             format!(
-                "ip address show {}   # the address has to be on this device's interface",
-                node.fabric_if
-            ),
-        );
-    } else if let Some(index) = node.gid_index.map(|index| index.to_string())
-        && !right.contains(&index.as_str())
-    {
-        add(
-            "GID",
-            format!("gid_index = {index}"),
-            right.join(" or "),
-            format!(
-                "set nodes.{}.gid_index = \"auto\" in {}",
-                rank.word(),
-                site.file
+                "sudo ctr -n k8s.io images pull {}   # or image.prepull = true in {}",
+                site.image, site.file
             ),
         );
     }
 }
 
-/// An IPv4 address as the kernel writes it in a GID.
-fn mapped(address: Ipv4Addr) -> String {
-    let [a, b, c, d] = address.octets();
-    format!("ffff:{a:02x}{b:02x}:{c:02x}{d:02x}")
-}
-
 fn both(head: &Report, worker: &Report, findings: &mut Vec<Finding>) {
-    for (key, what, command) in [
-        ("kernel", "kernel", "bring both to one DGX OS release"),
-        (
-            "driver",
-            "NVIDIA driver",
-            "bring both to one DGX OS release",
-        ),
-        (
-            "firmware",
-            "ConnectX firmware",
-            "sudo mlxfwmanager --online -u   # on both, then a cold start",
-        ),
-        (
-            "model_sum",
-            "names and sizes of the model's files",
-            "hf download again on the one that is short",
-        ),
-    ] {
-        if let (Some(one), Some(other)) = (head.get(key), worker.get(key))
+    let mut differ = |topic, what: &str, one: Option<&str>, other: Option<&str>, command: &str| {
+        if let (Some(one), Some(other)) = (one, other)
             && one != other
         {
             findings.push(Finding {
                 node: "both".to_owned(),
-                what,
+                topic,
+                what: what.to_owned(),
                 found: format!("{one} and {other}"),
                 expected: "the same".to_owned(),
                 command: command.to_owned(),
             });
         }
+    };
+    let release = "bring both to one DGX OS release";
+    for (topic, key, what, command) in [
+        (Topic::Version, "kernel", "kernel", release),
+        (Topic::Version, "driver", "NVIDIA driver", release),
+        (
+            Topic::Model,
+            "model_sum",
+            "names and sizes of the model's files",
+            "hf download again on the one that is short",
+        ),
+    ] {
+        differ(topic, what, head.get(key), worker.get(key), command);
     }
+    let firmware = |report: &Report| -> Option<String> {
+        let versions: Vec<&str> = report
+            .values
+            .iter()
+            .filter(|(key, _)| key.ends_with(".firmware"))
+            .map(|(_, version)| version.as_str())
+            .collect();
+        (!versions.is_empty()).then(|| versions.join(", "))
+    };
+    differ(
+        Topic::Version,
+        "ConnectX firmware",
+        firmware(head).as_deref(),
+        firmware(worker).as_deref(),
+        "sudo mlxfwmanager --online -u   # on both, then a cold start",
+    );
 }
 
 #[cfg(test)]
@@ -268,10 +447,10 @@ mod tests {
     use super::*;
     use crate::site::{Shape, example};
 
-    const GOOD: &str = "kernel=6.17.0-1026-nvidia\nmtu=9000\nspeed=200000\nstate=up\nfirmware=28.45.4028\n\
-        link=4: ACTIVE\ngid=3 RoCE v2 0000:0000:0000:0000:0000:ffff:c0a8:640a\n\
-        gid=5 RoCE v2 0000:0000:0000:0000:0000:ffff:c0a8:640b\nMemTotal=125514547\nSwapTotal=100\nSwapFree=100\n\
-        pressure=0.00\ndriver=580.173.02\ndesktop=no\nearlyoom=no\nmodel_files=50\nmodel_sum=1-2\njumbo=yes\nend=1\n";
+    const GOOD: &str = "kernel=6.17.0-1026-nvidia\nmtu=9000\nspeed=200000\nstate=up\nrocep1s0f1.firmware=28.45.4028\n\
+        rocep1s0f1.link=4: ACTIVE\nrocep1s0f1.mtu=9000\nrocep1s0f1.active_mtu=4096\ngid=rocep1s0f1 3 RoCE v2 0000:0000:0000:0000:0000:ffff:c0a8:640a\n\
+        gid=rocep1s0f1 5 RoCE v2 0000:0000:0000:0000:0000:ffff:c0a8:640b\nMemTotal=125514547\nSwapTotal=100\nSwapFree=100\n\
+        pressure=0.00\ndriver=580.173.02\ndesktop=no\nearlyoom=no\nmodel_files=50\nmodel_sum=1-2\njumbo=yes\nimage=yes\nend=1\n";
 
     fn judged(gid: &str, changes: &[(&str, &str)]) -> Vec<Finding> {
         let site = example::site(Shape::Deployments, &[("gid_index = \"auto\"", gid)]);
@@ -293,7 +472,9 @@ mod tests {
     #[test]
     fn each_fault_is_found_with_a_command() {
         let table: &[(&str, &str)] = &[
-            ("mtu=9000", "mtu=1500"),
+            ("\nmtu=9000", "\nmtu=1500"),
+            ("rocep1s0f1.mtu=9000", "rocep1s0f1.mtu=1500"),
+            ("active_mtu=4096", "active_mtu=1024"),
             ("speed=200000", "speed=100000"),
             ("state=up", "state=down"),
             ("4: ACTIVE", "1: DOWN"),
@@ -305,7 +486,8 @@ mod tests {
             ("earlyoom=no", "earlyoom=yes"),
             ("MemTotal=125514547", "MemTotal=120514547"),
             ("model_files=50", "model_files=0"),
-            ("driver=580.173.02", "driver=580.142"),
+            ("image=yes", "image=no"),
+            ("driver=580.173.02", "driver=580.182.01"),
             ("6.17.0-1026", "6.17.0-1032"),
             ("28.45.4028", "28.40.1000"),
             ("model_sum=1-2", "model_sum=3-4"),
@@ -320,6 +502,7 @@ mod tests {
                 found,
                 expected,
                 command,
+                ..
             } = &findings[0];
             said += &[
                 node,
@@ -336,6 +519,44 @@ mod tests {
             .concat();
         }
         insta::assert_snapshot!(said);
-        assert_eq!(judged("gid_index = 1", &[])[0].what, "GID");
+        assert_eq!(judged("gid_index = 1", &[])[0].topic, Topic::Gid);
+        // What both nodes have.
+        let bad = [("580.173.02", "580.142"), ("6.17.0-1026", "7.0.0-1019")];
+        let topics: Vec<Topic> = judged("gid_index = 3", &bad)
+            .iter()
+            .map(|f| f.topic)
+            .collect();
+        assert_eq!(topics, [Topic::Version; 4]);
+    }
+
+    #[test]
+    fn each_device_of_a_pair_is_looked_at() {
+        let site = example::site(Shape::Lws, &[]);
+        let text = GOOD.replace("c0a8:640a", "0a0a:0a01");
+        let report = Report::read(&text).unwrap();
+        let said: Vec<String> = judge(&site, [Some(&report), None])
+            .into_iter()
+            .map(|f| format!("{}: {}", f.what, f.found))
+            .collect();
+        assert_eq!(
+            said,
+            [
+                "RoCE device roceP2p1s0f1: nothing",
+                "GID of roceP2p1s0f1: none with an IPv4 address"
+            ]
+        );
+    }
+
+    #[test]
+    fn roce_takes_the_largest_of_its_sizes_that_fits() {
+        for (mtu, active) in [
+            (9000, 4096),
+            (4200, 4096),
+            (4100, 2048),
+            (1500, 1024),
+            (1280, 1024),
+        ] {
+            assert_eq!(active_mtu(mtu), active, "{mtu}");
+        }
     }
 }

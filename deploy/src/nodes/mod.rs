@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::json;
 
+use crate::cluster::collect;
 use crate::engine::Rank;
 use crate::k8s::yaml;
 use crate::kubectl::{Kubectl, KubectlError};
@@ -18,17 +19,19 @@ use crate::render::MANAGED_BY;
 use crate::site::Site;
 
 mod judge;
+mod versions;
 
-pub use judge::{Finding, judge};
+pub use judge::{Finding, LINK, Topic, judge};
+pub use versions::{bad_driver, bad_kernel};
 
 const SCRIPT: &str = include_str!("probe.sh");
 
 /// What was read on a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
-    /// Keys and values as the script prints them.
+    /// Keys and values as the script prints them; those of a RoCE device begin with its name and a dot.
     pub values: BTreeMap<String, String>,
-    /// The GIDs of the RoCE device: index, kind, value.
+    /// The GIDs of the RoCE devices: device, index, kind, value.
     pub gids: Vec<String>,
 }
 
@@ -52,28 +55,40 @@ impl Report {
         report.values.remove("end").map(|_| report)
     }
 
-    fn get(&self, key: &str) -> Option<&str> {
+    /// The value of a key; `None` where it is missing or empty.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&str> {
         self.values
             .get(key)
             .map(String::as_str)
             .filter(|value| !value.is_empty())
     }
 
-    fn number(&self, key: &str) -> Option<f64> {
+    /// The value of a key as a number.
+    #[must_use]
+    pub fn number(&self, key: &str) -> Option<f64> {
         self.get(key)?.parse().ok()
     }
 }
 
-/// The script with a node's own values in front.
+/// How much of a node is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// What takes no time.
+    Quick,
+    /// The model's files, and packets to the other node, too.
+    Deep,
+}
+
+/// The script with a node's own values in front; `root` is where the node's own root is.
 #[must_use]
-pub fn script(site: &Site, rank: Rank, root: &str) -> String {
+pub fn script(site: &Site, rank: Rank, root: &str, depth: Depth) -> String {
     let node = rank.node(site);
     let peer = match rank {
         Rank::Head => &site.worker,
         Rank::Worker => &site.head,
     };
-    let hca = node.hca.first().map_or("", Hca::as_str);
-    let (device, port) = hca.split_once(':').unwrap_or((hca, "1"));
+    let hcas: Vec<&str> = node.hca.iter().map(Hca::as_str).collect();
     // Where the model is on the node itself.
     let model = site.model.path.as_str().replacen(
         site.storage.models_mount.as_str(),
@@ -82,10 +97,57 @@ pub fn script(site: &Site, rank: Rank, root: &str) -> String {
     );
     // IP and ICMP headers take 28 bytes.
     let payload = site.nccl.mtu - 28;
+    let deep = if depth == Depth::Deep { "yes" } else { "" };
     format!(
-        "ROOT='{root}' IF='{}' HCA='{device}' PORT='{port}' PEER='{}' PAYLOAD='{payload}' MODEL='{model}'\n{SCRIPT}",
-        node.fabric_if, peer.fabric_ip
+        "ROOT='{root}' IF='{}' HCAS='{}' PEER='{}' PAYLOAD='{payload}' MODEL='{model}' DEEP='{deep}'\n{SCRIPT}",
+        node.fabric_if,
+        hcas.join(" "),
+        peer.fabric_ip
     )
+}
+
+/// Whether each node has the serving image, the head's first, as far as the cluster tells: a node
+/// names its fifty largest images, and this one is large.
+///
+/// # Errors
+/// When the nodes cannot be listed.
+pub fn images(kubectl: &dyn Kubectl, site: &Site) -> Result<[Option<bool>; 2], KubectlError> {
+    let [head, worker] = site.nodes().map(|node| node.host.as_str());
+    let args = [
+        "get",
+        "nodes",
+        head,
+        worker,
+        "--ignore-not-found",
+        "--output=json",
+    ];
+    let list = collect::get(kubectl, &args)?;
+    Ok([head, worker].map(|host| {
+        let node = collect::items(&list).find(|node| node["metadata"]["name"] == host)?;
+        let images = node["status"]["images"].as_array()?;
+        Some(
+            images
+                .iter()
+                .flat_map(|image| image["names"].as_array().into_iter().flatten())
+                .filter_map(serde_json::Value::as_str)
+                .any(|name| is_same_image(name, site.image.as_str())),
+        )
+    }))
+}
+
+/// Whether a node's name of an image is the one that a manifest has, which may leave out the registry.
+fn is_same_image(name: &str, image: &str) -> bool {
+    let full = |image: &str| match image.split_once('/') {
+        Some((registry, _)) if registry.contains(['.', ':']) => image.to_owned(),
+        Some(_) => format!("docker.io/{image}"),
+        None => format!("docker.io/library/{image}"),
+    };
+    // A node lists tag and digest apart.
+    let (name, image) = (full(name), full(image));
+    name == image
+        || image.split_once('@').is_some_and(|(tagged, digest)| {
+            name == format!("{}@{digest}", crate::names::image_repository(tagged))
+        })
 }
 
 /// Why a node could not be asked.
@@ -132,7 +194,7 @@ pub fn over_ssh(site: &Site, rank: Rank, target: &str) -> Result<Report, NodeErr
         ])
         .arg(format!(
             "sh -c {}",
-            shell_words::quote(&script(site, rank, ""))
+            shell_words::quote(&script(site, rank, "", Depth::Deep))
         ))
         .stdin(Stdio::null())
         .output()
@@ -146,7 +208,11 @@ pub fn over_ssh(site: &Site, rank: Rank, target: &str) -> Result<Report, NodeErr
 const PAUSE: Duration = Duration::from_secs(2);
 const PATIENCE: u32 = 150;
 
+/// The image of a probe where the serving image is not there yet, and should not be pulled for this.
+const SMALL_IMAGE: &str = "docker.io/library/busybox:1.37.0";
+
 /// Asks a node in a pod that is removed afterwards. It asks for no GPU, so it runs beside an engine.
+/// `has_image` says whether the node has the serving image.
 ///
 /// # Errors
 /// When the cluster refuses, or the pod does not end.
@@ -154,27 +220,24 @@ pub fn in_pod(
     kubectl: &dyn Kubectl,
     site: &Site,
     rank: Rank,
+    has_image: Option<bool>,
     pause: &mut dyn FnMut(Duration),
 ) -> Result<Report, NodeError> {
     let name = format!("{}-probe-{}", site.name, rank.word());
     let namespace = site.namespace.as_str();
     let remove = || {
+        let args = ["delete", "pod", &name, "--namespace", namespace];
         kubectl.run(
-            &[
-                "delete",
-                "pod",
-                &name,
-                "--namespace",
-                namespace,
-                "--ignore-not-found",
-                "--wait=true",
-            ],
+            &[&args[..], &["--ignore-not-found", "--wait=true"]].concat(),
             None,
         )
     };
     // One that an interruption left behind would be in the way.
     remove()?;
-    kubectl.run(&["create", "--filename=-"], Some(&pod(site, rank, &name)))?;
+    kubectl.run(
+        &["create", "--filename=-"],
+        Some(&pod(site, rank, &name, has_image)),
+    )?;
     let mut phase = String::new();
     for _ in 0..PATIENCE {
         phase = kubectl.run(
@@ -205,7 +268,11 @@ pub fn in_pod(
     })
 }
 
-fn pod(site: &Site, rank: Rank, name: &str) -> String {
+fn pod(site: &Site, rank: Rank, name: &str, has_image: Option<bool>) -> String {
+    let image = match has_image {
+        Some(false) => SMALL_IMAGE,
+        _ => site.image.as_str(),
+    };
     yaml::write(
         &json!({
             "apiVersion": "v1",
@@ -224,9 +291,9 @@ fn pod(site: &Site, rank: Rank, name: &str) -> String {
                 "tolerations": [{ "operator": "Exists" }],
                 "containers": [{
                     "name": "probe",
-                    "image": site.image.as_str(),
-                    "imagePullPolicy": site.pull_policy.word(),
-                    "command": ["/bin/sh", "-c", script(site, rank, "/host")],
+                    "image": image,
+                    "imagePullPolicy": "IfNotPresent",
+                    "command": ["/bin/sh", "-c", script(site, rank, "/host", Depth::Deep)],
                     "volumeMounts": [{ "name": "host", "mountPath": "/host", "readOnly": true }],
                 }],
                 "volumes": [{ "name": "host", "hostPath": { "path": "/", "type": "Directory" } }],
@@ -279,6 +346,15 @@ mod tests {
                 "weights",
             ),
             ("mnt/models/DeepSeek-V4-Flash-0731/config.json", "{}"),
+            (
+                "sys/class/infiniband/rocep1s0f1/device/net/enp1s0f1np1/mtu",
+                "9000\n",
+            ),
+            ("sys/fs/cgroup/system.slice/gdm.service/cgroup.procs", "1\n"),
+            (
+                "sys/fs/cgroup/system.slice/earlyoom.service/cgroup.procs",
+                "1\n",
+            ),
         ] {
             let path = root.path().join(path);
             fs_err::create_dir_all(path.parent().unwrap()).unwrap();
@@ -288,8 +364,7 @@ mod tests {
     }
 
     fn run(root: &std::path::Path) -> Report {
-        let script =
-            script(&site(), Rank::Head, root.to_str().unwrap()).replace("command -v ping", "false");
+        let script = script(&site(), Rank::Head, root.to_str().unwrap(), Depth::Deep);
         let output = Command::new("sh").arg("-c").arg(script).output().unwrap();
         Report::read(&String::from_utf8_lossy(&output.stdout)).unwrap()
     }
@@ -302,16 +377,19 @@ mod tests {
             ("mtu", "9000"),
             ("speed", "200000"),
             ("state", "up"),
-            ("firmware", "28.45.4028"),
-            ("rate", "200 Gb/sec (4X HDR)"),
-            ("link", "4: ACTIVE"),
+            ("rocep1s0f1.firmware", "28.45.4028"),
+            ("rocep1s0f1.rate", "200 Gb/sec (4X HDR)"),
+            ("rocep1s0f1.link", "4: ACTIVE"),
+            ("rocep1s0f1.mtu", "9000"),
+            ("desktop", "yes"),
+            ("earlyoom", "yes"),
             ("model_files", "2"),
         ] {
             assert_eq!(report.get(key), Some(value), "{key}");
         }
         assert_eq!(
             report.gids,
-            ["3 RoCE v2 0000:0000:0000:0000:0000:ffff:c0a8:640a"]
+            ["rocep1s0f1 3 RoCE v2 0000:0000:0000:0000:0000:ffff:c0a8:640a"]
         );
         assert!(report.get("kernel").is_some());
         // Another size of one file is another sum.
@@ -339,6 +417,27 @@ mod tests {
         );
     }
 
+    #[test]
+    fn an_image_has_several_names() {
+        let image = "docker.io/eugr/v:n-1";
+        for name in ["docker.io/eugr/v:n-1", "eugr/v:n-1"] {
+            assert!(is_same_image(name, image), "{name}");
+        }
+        for name in ["docker.io/eugr/v:n-2", "ghcr.io/eugr/v:n-1", "v:n-1"] {
+            assert!(!is_same_image(name, image), "{name}");
+        }
+        assert!(is_same_image("g.io/v@sha256:a", "g.io/v:1@sha256:a"));
+        assert!(!is_same_image("g.io/v@sha256:b", "g.io/v:1@sha256:a"));
+        assert!(is_same_image("docker.io/library/x:1", "x:1"));
+    }
+
+    #[test]
+    fn what_a_node_has_not_is_not_pulled_to_look_at_it() {
+        let small = pod(&site(), Rank::Head, "x", Some(false));
+        assert!(small.contains(SMALL_IMAGE) && !small.contains(site().image.as_str()));
+        assert!(pod(&site(), Rank::Head, "x", Some(true)).contains(site().image.as_str()));
+    }
+
     struct Pods(Mutex<Vec<String>>, &'static str);
 
     impl Kubectl for Pods {
@@ -362,7 +461,7 @@ mod tests {
     #[test]
     fn a_pod_is_removed_before_and_after() {
         let cluster = Pods(Mutex::default(), "mtu=1500\nend=1\n");
-        let report = in_pod(&cluster, &site(), Rank::Worker, &mut |_| ()).unwrap();
+        let report = in_pod(&cluster, &site(), Rank::Worker, None, &mut |_| ()).unwrap();
         assert_eq!(report.get("mtu"), Some("1500"));
         assert_eq!(
             *cluster.0.lock().unwrap(),
@@ -370,7 +469,7 @@ mod tests {
         );
 
         let cluster = Pods(Mutex::default(), "sh: not found\n");
-        let error = in_pod(&cluster, &site(), Rank::Worker, &mut |_| ()).unwrap_err();
+        let error = in_pod(&cluster, &site(), Rank::Worker, None, &mut |_| ()).unwrap_err();
         assert!(
             error
                 .to_string()

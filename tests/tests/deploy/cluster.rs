@@ -6,6 +6,7 @@ use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -20,6 +21,10 @@ pub(crate) struct State {
     pub(crate) token: Option<String>,
     /// The engine's counts.
     pub(crate) metrics: String,
+    /// How long each answer takes.
+    pub(crate) slow: Duration,
+    /// The logs of Jobs by their name; their pods end at once.
+    pub(crate) jobs: BTreeMap<String, String>,
     /// A path that is refused, and with what: code, reason, message.
     pub(crate) refused: Option<(&'static str, u16, &'static str, &'static str)>,
     /// Every request that changes something.
@@ -68,10 +73,12 @@ const RESOURCES: &[(&str, &str, &str, bool)] = &[
     ("v1", "namespaces", "Namespace", false),
     ("v1", "nodes", "Node", false),
     ("v1", "pods", "Pod", true),
+    ("v1", "events", "Event", true),
     ("v1", "services", "Service", true),
     ("v1", "configmaps", "ConfigMap", true),
     ("apps/v1", "deployments", "Deployment", true),
     ("apps/v1", "daemonsets", "DaemonSet", true),
+    ("batch/v1", "jobs", "Job", true),
     (
         "leaderworkerset.x-k8s.io/v1",
         "leaderworkersets",
@@ -137,6 +144,11 @@ fn serve(stream: TcpStream, state: &Mutex<State>) {
         .lock()
         .expect("no test panics while it holds the state")
         .answer(&method, path, query, &body);
+    let slow = state
+        .lock()
+        .expect("no test panics while it holds the state")
+        .slow;
+    thread::sleep(slow);
     let (code, kind, text) = answer;
     let mut stream = stream;
     let _ = write!(
@@ -208,7 +220,7 @@ impl State {
         if path.ends_with("/proxy/metrics") {
             return (200, "text/plain", self.metrics.clone());
         }
-        if path.ends_with("/proxy/v1/completions") {
+        if path.ends_with("/proxy/v1/chat/completions") {
             return match &self.token {
                 Some(answer) => (200, "application/json", answer.clone()),
                 None => status(
@@ -231,6 +243,16 @@ impl State {
                 self.objects.insert(format!("{path}/{name}"), pod.clone());
                 found(&pod)
             }
+            "POST" if path.ends_with("/jobs") => self.start_job(path, body),
+            "DELETE" if path.contains("/jobs/") => match self.objects.remove(path) {
+                Some(job) => {
+                    let name = job["metadata"]["name"].clone();
+                    self.objects
+                        .retain(|_, pod| pod["metadata"]["labels"]["job-name"] != name);
+                    found(&job)
+                }
+                None => status(404, "NotFound", "not found"),
+            },
             // A pod that has ended is gone at once.
             "DELETE"
                 if self
@@ -250,6 +272,32 @@ impl State {
             }
             _ => status(405, "MethodNotAllowed", "the stand-in cannot do that"),
         }
+    }
+
+    /// Makes a Job and the pod of it, which has ended already.
+    fn start_job(&mut self, path: &str, body: &[u8]) -> Answer {
+        let job: Value = serde_json::from_slice(body).unwrap_or_default();
+        let name = job["metadata"]["name"].as_str().unwrap_or_default();
+        let mut pod = json!({ "apiVersion": "v1", "kind": "Pod" });
+        pod["metadata"] = job["spec"]["template"]["metadata"].clone();
+        pod["metadata"]["name"] = json!(format!("{name}-x"));
+        pod["metadata"]["namespace"] = job["metadata"]["namespace"].clone();
+        pod["metadata"]["labels"]["job-name"] = json!(name);
+        pod["spec"] = job["spec"]["template"]["spec"].clone();
+        let log = self.jobs.get(name).cloned().unwrap_or_default();
+        let phase = if log.is_empty() {
+            "Failed"
+        } else {
+            "Succeeded"
+        };
+        pod["status"] = json!({ "phase": phase });
+        self.logs.insert(format!("{name}-x"), log);
+        let pods = path
+            .replace("/apis/batch/v1", "/api/v1")
+            .replace("/jobs", "/pods");
+        self.objects.insert(format!("{pods}/{name}-x"), pod);
+        self.objects.insert(format!("{path}/{name}"), job.clone());
+        found(&job)
     }
 
     fn get(&mut self, path: &str, query: &str) -> Answer {
@@ -291,6 +339,9 @@ impl State {
             .filter(|object| match fields {
                 "status.phase=Failed" => object["status"]["phase"] == "Failed",
                 "status.phase!=Failed" => object["status"]["phase"] != "Failed",
+                "reason!=UnexpectedAdmissionError" => {
+                    object["reason"] != "UnexpectedAdmissionError"
+                }
                 _ => true,
             })
             .collect();
