@@ -3,6 +3,8 @@
 
 #[path = "deploy/cluster.rs"]
 mod cluster;
+#[path = "deploy/discovery.rs"]
+mod discovery;
 
 use cluster::{Cluster, State, pod};
 use codex_ds_tests::TestEnvironment;

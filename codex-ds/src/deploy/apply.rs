@@ -47,7 +47,7 @@ pub(super) struct DiffArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  codex-ds deploy apply --dry-run
+  codex-ds deploy apply --dry-run=server
   codex-ds deploy apply --wait
 
 Exit codes: 0 done, or there was nothing to do; 1 failed, or you said no; 2 wrong usage, a fault in
@@ -57,15 +57,18 @@ pub(super) struct ApplyArgs {
     site: SiteArg,
     #[command(flatten)]
     cluster: ClusterArg,
-    /// Show what would be done, and do nothing; exit code 2 if that is anything
-    #[arg(long)]
-    dry_run: bool,
+    /// Show what would be done, as the server itself says, and do nothing; exit code 2 if that is anything
+    #[arg(long, value_name = "BY", num_args = 0..=1, require_equals = true, default_missing_value = "server", value_parser = ["server"])]
+    dry_run: Option<String>,
     /// Wait until a token comes, at most as long as the site's probes.startup_minutes
     #[arg(long)]
     wait: bool,
     /// Do not ask
     #[arg(long, short)]
     yes: bool,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
 }
 
 struct Survey {
@@ -147,51 +150,72 @@ pub(super) fn apply(args: &ApplyArgs) -> Result<u8> {
     }
     let facts = cluster::facts(kubectl, site, false)?;
     let actions = apply::plan(site, manifests, changes, &facts);
-    for (manifest, change) in manifests.iter().zip(changes) {
-        if *change == Change::NotOurs {
-            ui::out(&format!(
-                "{} {} is not ours and stays as it is\n",
-                manifest.kind(),
-                manifest.name()
-            ));
+    let context = cluster::context(kubectl)?;
+    let foreign: Vec<String> = manifests
+        .iter()
+        .zip(changes)
+        .filter(|(_, change)| **change == Change::NotOurs)
+        .map(|(manifest, _)| format!("{} {}", manifest.kind(), manifest.name()))
+        .collect();
+    let says: Vec<String> = actions
+        .iter()
+        .map(|action| apply::says(action, manifests))
+        .collect();
+    if !args.json {
+        ui::out(&plan_text(&context, &foreign, &says));
+    }
+    let dry = args.dry_run.is_some();
+    let mut token = None;
+    if !dry {
+        if !actions.is_empty() {
+            super::recover::agree(args.yes)?;
+            run(&survey, &actions, !args.json)?;
+        }
+        if args.wait {
+            token = Some(wait(site, kubectl, !args.json)?);
         }
     }
-    if actions.is_empty() {
-        ui::out("the cluster is as the site says\n");
+    if args.json {
+        ui::json(&json!({
+            "schema_version": 1,
+            "context": context,
+            "not_ours": foreign,
+            "plan": says,
+            "done": !dry,
+            "token_after_seconds": token,
+        }));
+    }
+    Ok(if dry && !actions.is_empty() {
+        exit::CHANGES
     } else {
-        ui::out(&format!(
-            "plan, in context {}:\n",
-            cluster::context(kubectl)?
-        ));
-        for (index, action) in actions.iter().enumerate() {
-            ui::out(&format!(
-                "  {}. {}\n",
-                index + 1,
-                apply::says(action, manifests)
-            ));
-        }
-    }
-    if args.dry_run {
-        return Ok(if actions.is_empty() {
-            exit::OK
-        } else {
-            exit::CHANGES
-        });
-    }
-    if !actions.is_empty() {
-        super::recover::agree(args.yes)?;
-        run(&survey, &actions)?;
-    }
-    if args.wait {
-        return wait(site, kubectl);
-    }
-    Ok(exit::OK)
+        exit::OK
+    })
 }
 
-fn run(survey: &Survey, actions: &[Action]) -> Result<()> {
+fn plan_text(context: &str, foreign: &[String], says: &[String]) -> String {
+    let foreign = foreign
+        .iter()
+        .map(|object| format!("{object} is not ours and stays as it is\n"));
+    let mut text: String = foreign.collect();
+    if says.is_empty() {
+        return text + "the cluster is as the site says\n";
+    }
+    text += &format!("plan, in context {context}:\n");
+    for (index, says) in says.iter().enumerate() {
+        text += &format!("  {}. {says}\n", index + 1);
+    }
+    text
+}
+
+fn run(survey: &Survey, actions: &[Action], tell: bool) -> Result<()> {
+    let say = |text: &str| {
+        if tell {
+            ui::out(text);
+        }
+    };
     for action in actions {
         let says = apply::says(action, &survey.manifests);
-        ui::out(&format!("{says} … "));
+        say(&format!("{says} … "));
         let _progress = ui::progress(&says);
         apply::execute(
             &survey.kubectl,
@@ -209,13 +233,13 @@ fn run(survey: &Survey, actions: &[Action]) -> Result<()> {
             .into(),
             _ => super::recover::stopped(&error),
         })?;
-        ui::out("done\n");
+        say("done\n");
     }
     Ok(())
 }
 
-/// Waits for a token, and says what the engine does meanwhile.
-fn wait(site: &Site, kubectl: &Program) -> Result<u8> {
+/// Waits for a token, and says what the engine does meanwhile; gives the seconds that it took.
+fn wait(site: &Site, kubectl: &Program, tell: bool) -> Result<u64> {
     let start = Instant::now();
     let limit = Duration::from_secs(site.startup_minutes * 60);
     let progress = ui::progress("waiting for a token");
@@ -224,15 +248,17 @@ fn wait(site: &Site, kubectl: &Program) -> Result<u8> {
         let facts = collect::facts(kubectl, site, Some(collect::CANARY))
             .map_err(|error| cluster::failed(&error))?;
         if facts.canary == Canary::Came {
-            ui::out(&format!(
-                "a token came after {} s\n",
-                start.elapsed().as_secs()
-            ));
-            return Ok(exit::OK);
+            let seconds = start.elapsed().as_secs();
+            if tell {
+                ui::out(&format!("a token came after {seconds} s\n"));
+            }
+            return Ok(seconds);
         }
         let phase = super::status::phase(&facts).unwrap_or("waiting for a pod");
         if phase != last {
-            ui::out(&format!("{phase}\n"));
+            if tell {
+                ui::out(&format!("{phase}\n"));
+            }
             progress.set(phase);
             last = phase;
         }
