@@ -9,7 +9,7 @@ export RUSTUP_HOME ?= $(patsubst %/.cargo/bin/cargo,%/.rustup,$(cargo))
 endif
 endif
 
-.PHONY: help demo test test-page test-vllm peers peers-vllm install dist check check-tests
+.PHONY: help demo test test-page test-vllm test-apiserver peers peers-vllm install dist check check-tests
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r target what; do \
@@ -37,6 +37,11 @@ test-page: check ## the dump's page in a real Chromium (CHROMIUM names it, else 
 test-vllm: check peers peers-vllm ## the tests against a real vLLM on CPU (4 GB of memory, Linux)
 	cargo build --workspace
 	cargo test --package codex-ds-tests --test vllm -- --ignored --nocapture
+
+test-apiserver: check-tests ## the tests of the serving stack against a real kube-apiserver (builds it once, Debian 12)
+	tests/peers/apiserver/fetch.sh
+	cargo build --workspace
+	cargo test --package codex-ds-tests --test apiserver -- --ignored
 
 peers: ## fetch the real Codex and LiteLLM that the tests run, once
 	@tests/peers/fetch.sh

@@ -8,6 +8,7 @@
 //! | [`peers`] | the real programs, as `make peers` fetched them |
 //! | [`litellm`] | a running LiteLLM |
 //! | [`vllm`] | a running vLLM on CPU, for the opt-in tests |
+//! | [`apiserver`] | a running kube-apiserver, for the opt-in tests |
 //! | [`scenario`] | the steps that most tests share |
 //! | [`proxy`] | a proxy that lets nothing through and remembers who asked |
 //! | [`request`] | reading the requests that Codex sent |
@@ -15,6 +16,7 @@
 //!
 //! A missing program is a failure that says what to run, never a skipped test.
 
+pub mod apiserver;
 pub mod environment;
 pub mod group;
 pub mod litellm;
@@ -26,6 +28,7 @@ pub mod scenario;
 mod server;
 pub mod vllm;
 
+pub use apiserver::ApiServer;
 pub use environment::TestEnvironment;
 pub use litellm::LiteLlm;
 pub use peers::each_codex;

@@ -86,6 +86,25 @@ pub fn vllm() -> PathBuf {
     folder
 }
 
+/// The folder with `kube-apiserver` and `etcd`: that of `KUBEBUILDER_ASSETS`, or the one that
+/// `make test-apiserver` filled.
+///
+/// # Panics
+/// When they are not there.
+#[must_use]
+pub fn apiserver() -> PathBuf {
+    let folder = std::env::var_os("KUBEBUILDER_ASSETS")
+        .map_or_else(|| cache().join("apiserver"), PathBuf::from);
+    for program in ["kube-apiserver", "etcd"] {
+        assert!(
+            folder.join(program).exists(),
+            "{} has no {program}: run `make test-apiserver`",
+            folder.display()
+        );
+    }
+    folder
+}
+
 /// The folders of the `node` that runs the npm package of Codex, and of the `python3` that sets up
 /// the MCP servers: those of whoever runs the tests.
 pub(crate) fn interpreters() -> &'static [PathBuf] {

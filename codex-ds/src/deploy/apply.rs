@@ -196,15 +196,16 @@ fn plan_text(context: &str, foreign: &[String], says: &[String]) -> String {
     let foreign = foreign
         .iter()
         .map(|object| format!("{object} is not ours and stays as it is\n"));
-    let mut text: String = foreign.collect();
     if says.is_empty() {
-        return text + "the cluster is as the site says\n";
+        return foreign
+            .chain(["the cluster is as the site says\n".to_owned()])
+            .collect();
     }
-    text += &format!("plan, in context {context}:\n");
-    for (index, says) in says.iter().enumerate() {
-        text += &format!("  {}. {says}\n", index + 1);
-    }
-    text
+    let steps = says.iter().enumerate();
+    foreign
+        .chain([format!("plan, in context {context}:\n")])
+        .chain(steps.map(|(index, says)| format!("  {}. {says}\n", index + 1)))
+        .collect()
 }
 
 fn run(survey: &Survey, actions: &[Action], tell: bool) -> Result<()> {
