@@ -1,6 +1,6 @@
 //! What a program does to the paths in its arguments.
 
-use codex_ds_rules::effects::{Act, EFFECTS, Effect, OTHER, Operands};
+use codex_ds_rules::effects::{self, Act, Effect, OTHER, Operands};
 
 use crate::interpreter::{Eval, Interpreter};
 use crate::judge::takes_value;
@@ -29,9 +29,8 @@ pub(crate) fn check(
         }
         _ => args,
     };
-    let effect = EFFECTS
-        .iter()
-        .find(|effect| effect.programs.contains(&program) && applies(effect, args))
+    let effect = effects::of(program)
+        .find(|effect| applies(effect, args))
         .unwrap_or(&OTHER);
     let (operands, targets) = options(this, effect, args, state)?;
     let count = operands.len();
@@ -204,11 +203,8 @@ fn follow(
 
 /// Whether a path is that of an installed program, or the bare name that `which` gives.
 fn is_program(source: &Value, state: &State) -> bool {
-    let known = |name: &str| {
-        EFFECTS.iter().any(|effect| {
-            effect.operands == Operands::Each(Act::Delete) && effect.programs.contains(&name)
-        })
-    };
+    let known =
+        |name: &str| effects::of(name).any(|effect| effect.operands == Operands::Each(Act::Delete));
     let path = absolute(source, state);
     let installed = path
         .as_known()

@@ -3,9 +3,10 @@
 use crate::call::joined;
 use crate::interpreter::{Eval, Interpreter};
 use crate::places::absolute;
-use crate::state::{State, Variable};
+use crate::state::State;
 use crate::text::{Escapes, unescape};
 use crate::value::Value;
+use crate::variables::{Shared, Variable};
 
 /// Runs a builtin; `None` if the program is none.
 #[expect(
@@ -138,7 +139,9 @@ pub(crate) fn run(
         "unset" => {
             for arg in args {
                 state.variables.remove(arg.raw());
-                state.functions.remove(arg.raw());
+                if state.functions.contains_key(arg.raw()) {
+                    state.functions.remove(arg.raw());
+                }
             }
             Value::default()
         }
@@ -147,13 +150,13 @@ pub(crate) fn run(
                 return Ok(Some(listing()));
             }
             if let Some(at) = args.iter().position(|arg| arg.raw() == "--") {
-                state.positional = args[at + 1..].to_vec();
+                state.positional = Shared::new(args[at + 1..].to_vec());
             } else if let Some(at) = args
                 .iter()
                 .position(|arg| !arg.raw().starts_with(['-', '+']))
                 .filter(|at| *at == 0)
             {
-                state.positional = args[at..].to_vec();
+                state.positional = Shared::new(args[at..].to_vec());
             }
             Value::default()
         }
@@ -188,7 +191,7 @@ fn mentions_only_what_is_set(text: &str, state: &State) -> bool {
             .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
             .unwrap_or(rest.len());
         !crate::syntax::is_name(&rest[..end])
-            || state.variables.contains_key(&rest[..end])
+            || state.variables.contains(&rest[..end])
             || ["HOME", "PWD", "USER", "TMPDIR", "CODEX_HOME"].contains(&&rest[..end])
     })
 }
@@ -236,7 +239,8 @@ fn source(this: &mut Interpreter<'_>, args: &[Value], state: &mut State) -> Eval
     };
     let text = this.content(file, state);
     let path = absolute(file, state);
-    let outer = (!rest.is_empty()).then(|| std::mem::replace(&mut state.positional, rest.to_vec()));
+    let outer = (!rest.is_empty())
+        .then(|| std::mem::replace(&mut state.positional, Shared::new(rest.to_vec())));
     let output = if text.is_known() {
         this.nested(|this| this.code(&text, state))?
     } else if this.is_missing(&path) {
@@ -296,7 +300,7 @@ fn read(this: &mut Interpreter<'_>, args: &[Value], state: &mut State) -> Eval<(
         .collect();
     if let Some(array) = array {
         let values = words.into_iter().map(Value::known).collect();
-        state.variables.insert(array, Variable::Array(values));
+        state.variables.insert(&array, Variable::Array(values));
         return Ok(());
     }
     let unknown = line.is_unknown();
@@ -326,7 +330,7 @@ fn lines(args: &[Value], state: &mut State) {
         .to_owned();
     let text = state.stdin.clone().unwrap_or_else(Value::unknown);
     let values = text.raw().lines().map(Value::known).collect();
-    state.variables.insert(name, Variable::Array(values));
+    state.variables.insert(&name, Variable::Array(values));
     state.stdin = Some(Value::default());
 }
 

@@ -1,15 +1,17 @@
 //! One simple command: what it runs, what it touches, what it prints.
 
 use codex_ds_rules::readonly::READ_ONLY;
-use codex_ds_rules::wrappers::{WRAPPERS, Where};
+use codex_ds_rules::wrappers::{self, Where};
 
 use crate::explain::Step;
 use crate::interpreter::{Eval, Interpreter};
 use crate::judge::Line;
 use crate::places::absolute;
-use crate::state::{State, Variable};
+use crate::state::State;
 use crate::syntax::{Assign, Piece, Simple, Word};
 use crate::value::Value;
+use crate::variables::{Shared, Variable};
+use crate::verdict::Denial;
 use crate::{builtins, candidates, environment, limits, shells, wrapping};
 
 /// Builtins whose arguments are assignments.
@@ -18,6 +20,9 @@ const DECLARES: &[&str] = &["declare", "typeset", "local", "export", "readonly"]
 impl Interpreter<'_> {
     pub(crate) fn simple(&mut self, simple: &Simple, state: &mut State) -> Eval<Value> {
         self.step()?;
+        if state.names() > limits::NAMES {
+            return Err(Denial::new("shell.limit", "variables and functions"));
+        }
         if !self.inner_code {
             self.span = Some(simple.span);
         }
@@ -39,10 +44,7 @@ impl Interpreter<'_> {
         }
         let output = self.nested(|this| this.run_words(&words, state))?;
         for (name, value) in before {
-            match value {
-                Some(value) => state.variables.insert(name, value),
-                None => state.variables.remove(&name),
-            };
+            state.variables.restore(&name, value);
         }
         if let Some(stdin) = outer {
             state.stdin = stdin;
@@ -110,9 +112,7 @@ impl Interpreter<'_> {
                 _ => Vec::new(),
             };
             all.append(&mut values);
-            state
-                .variables
-                .insert(assign.name.clone(), Variable::Array(all));
+            state.variables.insert(&assign.name, Variable::Array(all));
             return Ok(());
         }
         let value = self.expand_text(&value, state)?;
@@ -129,9 +129,7 @@ impl Interpreter<'_> {
                 _ => Vec::new(),
             };
             all.push(value);
-            state
-                .variables
-                .insert(assign.name.clone(), Variable::Array(all));
+            state.variables.insert(&assign.name, Variable::Array(all));
             return Ok(());
         }
         self.set_variable(&assign.name, value, state)
@@ -183,12 +181,14 @@ impl Interpreter<'_> {
         args: &[Value],
         state: &mut State,
     ) -> Eval<Value> {
-        if let Some(value) = state.aliases.remove(program) {
+        if state.aliases.contains_key(program)
+            && let Some(value) = state.aliases.remove(program)
+        {
             // Whether a script's aliases are expanded depends on the shell: both must pass.
             let mut inner = state.clone();
             let output = self.alias(&value, args, &mut inner)?;
             self.program(name, program, args, state)?;
-            state.join(inner);
+            state.join(&inner);
             state.aliases.insert(program.to_owned(), value);
             return Ok(output);
         }
@@ -200,17 +200,14 @@ impl Interpreter<'_> {
                 other.functions.remove(program);
                 self.nested(|this| this.program(name, program, args, &mut other))?;
             }
-            let outer = std::mem::replace(&mut state.positional, args.to_vec());
-            let locals = state.locals.replace(Vec::new());
+            let outer = std::mem::replace(&mut state.positional, Shared::new(args.to_vec()));
+            let locals = state.locals.replace(Shared::default());
             let body = std::slice::from_ref(&*function.body);
             let output = self.nested(|this| this.run(body, state))?;
             state.positional = outer;
             let hidden = std::mem::replace(&mut state.locals, locals);
-            for (name, value) in hidden.into_iter().flatten().rev() {
-                match value {
-                    Some(value) => state.variables.insert(name, value),
-                    None => state.variables.remove(&name),
-                };
+            for (name, value) in hidden.iter().flat_map(|locals| locals.iter()).rev() {
+                state.variables.restore(name, value.clone());
             }
             return Ok(output);
         }
@@ -236,7 +233,7 @@ impl Interpreter<'_> {
         if crate::launched::is_launcher(program) {
             crate::launched::check(self, program, args, state)?;
         }
-        if let Some(wrapper) = WRAPPERS.iter().find(|w| wrapping::wraps(w, program, args)) {
+        if let Some(wrapper) = wrappers::of(program).find(|row| wrapping::wraps(row, args)) {
             return wrapping::run(self, wrapper, program, args, state);
         }
         self.place_allows(&line)?;

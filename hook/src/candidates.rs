@@ -2,7 +2,7 @@
 
 use codex_ds_rules::effects::EFFECTS;
 use codex_ds_rules::wrappers::WRAPPERS;
-use codex_ds_rules::{Matcher, RULES};
+use codex_ds_rules::{RULES, Rule};
 
 use crate::interpreter::{Eval, Interpreter};
 use crate::shells;
@@ -57,10 +57,7 @@ pub(crate) fn run(
 
 /// Every program of the tables that a partly known name may be.
 fn by_name(base: &Value) -> Vec<&'static str> {
-    let rules = RULES.iter().flat_map(|rule| match rule.on {
-        Matcher::Commands(patterns) => patterns,
-        Matcher::Analysis => &[],
-    });
+    let rules = RULES.iter().flat_map(Rule::patterns);
     let mut programs: Vec<&'static str> = rules
         .flat_map(|pattern| pattern.programs)
         .chain(WRAPPERS.iter().flat_map(|wrapper| wrapper.names))

@@ -225,7 +225,7 @@ fn secret_in(word: &Word, state: &State) -> Option<String> {
             if !param.length
                 && !matches!(param.op, Some(crate::syntax::Op::Alternative))
                 && is_secret(&param.name)
-                && !state.variables.contains_key(&param.name) =>
+                && !state.variables.contains(&param.name) =>
         {
             Some(param.name.clone())
         }

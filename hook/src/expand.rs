@@ -3,9 +3,10 @@
 use crate::braces;
 use crate::interpreter::{Eval, Interpreter};
 use crate::limits;
-use crate::state::{State, Variable};
+use crate::state::State;
 use crate::syntax::{Command, Index, Op, Param, Piece, RedirectOp, Script, Word};
 use crate::value::Value;
+use crate::variables::Variable;
 use crate::verdict::Denial;
 
 /// What an expansion is for.
@@ -298,7 +299,7 @@ impl Interpreter<'_> {
         let all = joined || param.name == "@" || matches!(param.index, Some(Index::All));
         if all && !param.length && !param.indirect {
             let values = if param.name == "@" || param.name == "*" {
-                Some(state.positional.clone())
+                Some(state.positional.to_vec())
             } else {
                 match state.variables.get(&param.name) {
                     Some(Variable::Array(values)) => Some(values.clone()),

@@ -1,15 +1,12 @@
 //! Follows a script command by command. Every way through it counts: both sides of a branch, and
 //! every turn of a loop over known values.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
 use codex_ds_rules::wrappers::Where;
 
 use crate::context::Context;
 use crate::explain::Step;
-use crate::judge::Form;
 use crate::limits;
 use crate::places::absolute;
 use crate::policy::Policy;
@@ -18,6 +15,7 @@ use crate::syntax::{
     self, Command, Error, Join, Piece, Redirect, RedirectOp, Script, Simple, Span, Word,
 };
 use crate::value::Value;
+use crate::variables::Shared;
 use crate::verdict::Denial;
 
 pub(crate) type Eval<T> = Result<T, Box<Denial>>;
@@ -43,8 +41,6 @@ pub(crate) struct Interpreter<'a> {
     pub(crate) level: u32,
     /// Where the command at hand stands in the text that was asked about.
     pub(crate) span: Option<Span>,
-    /// What the table says about each program that was met.
-    pub(crate) forms: RefCell<BTreeMap<String, Rc<[Form]>>>,
     steps: u32,
     descriptors: u32,
 }
@@ -63,7 +59,6 @@ impl<'a> Interpreter<'a> {
             trace: None,
             level: 0,
             span: None,
-            forms: RefCell::default(),
             steps: 0,
             descriptors: 63,
         }
@@ -103,8 +98,8 @@ impl<'a> Interpreter<'a> {
             return Ok(());
         }
         let mut inner = state.clone();
-        for code in std::mem::take(&mut inner.traps) {
-            self.nested(|this| this.code(&code, &mut inner.clone()))?;
+        for code in std::mem::take(&mut inner.traps).iter() {
+            self.nested(|this| this.code(code, &mut inner.clone()))?;
         }
         Ok(())
     }
@@ -160,11 +155,19 @@ impl<'a> Interpreter<'a> {
 
     /// Runs commands in a subshell: what they set is forgotten.
     pub(crate) fn subshell(&mut self, commands: &[Command], state: &State) -> Eval<Value> {
-        let mut inner = state.clone();
-        inner.traps.clear();
+        self.apart(state.clone(), |this, inner| this.run(commands, inner))
+    }
+
+    /// Runs `inner` in a shell of its own, whose traps run when it ends.
+    fn apart(
+        &mut self,
+        mut state: State,
+        inner: impl FnOnce(&mut Self, &mut State) -> Eval<Value>,
+    ) -> Eval<Value> {
+        state.traps = Shared::default();
         self.nested(|this| {
-            let output = this.run(commands, &mut inner)?;
-            this.traps(&inner)?;
+            let output = inner(this, &mut state)?;
+            this.traps(&state)?;
             Ok(output)
         })
     }
@@ -190,8 +193,7 @@ impl<'a> Interpreter<'a> {
                 Ok(output)
             }
             Command::Background(command) => {
-                let mut inner = state.clone();
-                self.command(command, &mut inner)
+                self.apart(state.clone(), |this, inner| this.command(command, inner))
             }
             Command::Subshell(commands) => self.subshell(commands, state),
             Command::Group(commands) => self.nested(|this| this.run(commands, state)),
@@ -220,7 +222,7 @@ impl<'a> Interpreter<'a> {
                     }
                     let mut inner = state.clone();
                     output.push_value(&this.run(&arm.body, &mut inner)?);
-                    joined.join(inner);
+                    joined.join(&inner);
                 }
                 *state = joined;
                 Ok(if arms.len() > 1 {
@@ -267,8 +269,7 @@ impl<'a> Interpreter<'a> {
         for stage in stages {
             let mut inner = state.clone();
             inner.stdin = stdin;
-            let output = self.nested(|this| this.command(stage, &mut inner))?;
-            stdin = Some(output);
+            stdin = Some(self.apart(inner, |this, inner| this.command(stage, inner))?);
         }
         Ok(stdin.unwrap_or_default())
     }
@@ -286,13 +287,13 @@ impl<'a> Interpreter<'a> {
                 let mut inner = state.clone();
                 this.run(body, &mut inner)?;
                 match &mut joined {
-                    Some(joined) => joined.join(inner),
+                    Some(joined) => joined.join(&inner),
                     None => joined = Some(inner),
                 }
             }
             this.run(otherwise, state)?;
             if let Some(joined) = joined {
-                state.join(joined);
+                state.join(&joined);
             }
             Ok(Value::unknown())
         })
@@ -330,7 +331,7 @@ impl<'a> Interpreter<'a> {
             let skipped = state.clone();
             output.push_value(&self.run(body, state)?);
             let stdin = state.stdin.clone();
-            state.join(skipped);
+            state.join(&skipped);
             state.stdin = stdin;
             // A turn that changed nothing is followed only by turns like it; one that used up
             // its known input has no successor.
@@ -355,7 +356,7 @@ impl<'a> Interpreter<'a> {
             Some(words) => self.expand_all(words, state)?,
             // A script may be called with arguments that are not known here.
             None if state.positional.is_empty() => vec![Value::unknown()],
-            None => state.positional.clone(),
+            None => state.positional.to_vec(),
         };
         if values.len() > limits::TURNS {
             values.truncate(limits::TURNS);
@@ -373,10 +374,9 @@ impl<'a> Interpreter<'a> {
     fn combinations(&mut self, simple: &Simple, state: &mut State) -> Eval<Value> {
         let open: Vec<(String, usize)> = state
             .variables
-            .keys()
-            .map(|name| (name, state.alternatives(name)))
-            .filter(|(name, count)| *count > 1 && mentions(simple, name))
-            .map(|(name, count)| (name.clone(), count))
+            .open()
+            .filter(|(name, _)| mentions(simple, name))
+            .map(|(name, count)| (name.to_string(), count))
             .collect();
         if open.is_empty() {
             return self.simple(simple, state);
@@ -401,7 +401,7 @@ impl<'a> Interpreter<'a> {
             output.push_value(&self.simple(simple, &mut inner)?);
             inner.picks.clone_from(&state.picks);
             match &mut joined {
-                Some(joined) => joined.join(inner),
+                Some(joined) => joined.join(&inner),
                 None => joined = Some(inner),
             }
         }

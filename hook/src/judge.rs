@@ -1,13 +1,10 @@
 //! Matches a command against the table of rules.
 
-use std::rc::Rc;
-
-use codex_ds_rules::programs::PROGRAMS;
 use codex_ds_rules::readonly::LOOKING;
-use codex_ds_rules::{Matcher, Pattern, RULES, Rule, Test};
+use codex_ds_rules::{Form, Pattern, Rule, Test, programs};
 
 use crate::interpreter::{Eval, Interpreter};
-use crate::value::{Value, is_form};
+use crate::value::Value;
 use crate::verdict::Denial;
 
 /// A command line, cut into the parts that rules speak of.
@@ -24,7 +21,7 @@ pub(crate) struct Line<'a> {
 
 impl<'a> Line<'a> {
     pub(crate) fn new(program: &'a str, args: &'a [Value]) -> Self {
-        let row = PROGRAMS.iter().find(|row| row.names.contains(&program));
+        let row = programs::of(program);
         let values = row.map_or(&[] as &[&str], |row| row.values);
         let mut line = Self {
             program,
@@ -212,45 +209,23 @@ impl Interpreter<'_> {
     }
 
     pub(crate) fn first_match(&self, line: &Line<'_>) -> Option<&'static Rule> {
-        let forms = self.forms(line.program);
-        let found = forms.iter().find(|(_, pattern)| line.matches(pattern));
-        found.map(|(rule, _)| *rule)
+        self.forms(line.program)
+            .find(|(_, pattern)| line.matches(pattern))
+            .map(|(rule, _)| rule)
     }
 
     /// Whether a rule in force is about this program.
     pub(crate) fn is_ruled(&self, program: &str) -> bool {
-        !self.forms(program).is_empty()
+        self.forms(program).next().is_some()
     }
 
-    /// The patterns in force that name a program, in the order of the table. Found once for each
-    /// program of a command: a script calls few programs often.
-    fn forms(&self, program: &str) -> Rc<[Form]> {
-        if let Some(forms) = self.forms.borrow().get(program) {
-            return Rc::clone(forms);
-        }
-        let rules = RULES.iter().chain(self.policy.extra.iter().copied());
-        let forms: Rc<[Form]> = rules
-            .filter(|rule| self.policy.enforces(rule))
-            .flat_map(|rule| {
-                let patterns: &'static [Pattern] = match rule.on {
-                    Matcher::Commands(patterns) => patterns,
-                    Matcher::Analysis => &[],
-                };
-                patterns.iter().map(move |pattern| (rule, pattern))
-            })
-            .filter(|(_, pattern)| names(pattern, program))
-            .collect();
-        self.forms
-            .borrow_mut()
-            .insert(program.to_owned(), Rc::clone(&forms));
-        forms
+    /// The patterns in force that name a program, in the order of the table; the user's own are
+    /// last.
+    fn forms(&self, program: &str) -> impl Iterator<Item = Form> {
+        let extra = self.policy.extra.iter().copied();
+        let extra = extra.flat_map(|rule| rule.patterns().iter().map(move |form| (rule, form)));
+        codex_ds_rules::forms(program)
+            .chain(extra.filter(move |(_, pattern)| pattern.names(program)))
+            .filter(|(rule, _)| self.policy.enforces(rule))
     }
-}
-
-/// A pattern, and the rule it belongs to.
-pub(crate) type Form = (&'static Rule, &'static Pattern);
-
-/// Whether a pattern is about a program.
-fn names(pattern: &Pattern, program: &str) -> bool {
-    pattern.may_be(program) && pattern.programs.iter().any(|name| is_form(program, name))
 }

@@ -1,8 +1,8 @@
 //! Programs that no table knows, with a command line behind them: `tini -- rm -rf /srv`. Whatever
 //! starts other programs has to name them; a command that would be denied by itself is denied there.
 
-use codex_ds_rules::effects::EFFECTS;
 use codex_ds_rules::readonly::READ_ONLY;
+use codex_ds_rules::{effects, programs};
 
 use crate::interpreter::{Eval, Interpreter};
 use crate::snippets;
@@ -155,11 +155,7 @@ fn is_known(this: &Interpreter<'_>, program: &str) -> bool {
     program.contains('.')
         || READ_ONLY.contains(&program)
         || snippets::is_interpreter(program)
-        || EFFECTS
-            .iter()
-            .any(|effect| effect.programs.contains(&program))
-        || codex_ds_rules::programs::PROGRAMS
-            .iter()
-            .any(|row| row.names.contains(&program))
+        || effects::of(program).next().is_some()
+        || programs::of(program).is_some()
         || this.is_ruled(program)
 }

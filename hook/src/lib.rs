@@ -46,6 +46,7 @@ mod syntax;
 mod text;
 mod tools;
 mod value;
+mod variables;
 mod verdict;
 mod wrapping;
 

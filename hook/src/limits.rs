@@ -24,6 +24,10 @@ pub(crate) const FIELDS: usize = 1_000;
 /// Bytes that one value may grow to; a longer one counts as unknown.
 pub(crate) const VALUE_BYTES: usize = 64 << 10;
 
+/// Variables, functions, aliases and the like that a script may have at one place: each way
+/// through it that sets one copies the list.
+pub(crate) const NAMES: usize = 2_000;
+
 /// Values that a variable may have at one place, after branches that set it differently.
 pub(crate) const ALTERNATIVES: usize = 8;
 

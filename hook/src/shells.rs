@@ -8,6 +8,7 @@ use crate::places::absolute;
 use crate::snippets;
 use crate::state::State;
 use crate::value::Value;
+use crate::variables::Shared;
 
 /// Programs that read shell scripts.
 pub(crate) const SHELLS: &[&str] = &[
@@ -55,8 +56,8 @@ pub(crate) fn is_shell(program: &str) -> bool {
 /// A shell started with these arguments.
 pub(crate) fn run(this: &mut Interpreter<'_>, args: &[Value], state: &State) -> Eval<Value> {
     let mut inner = state.outside();
-    inner.functions.clone_from(&inner.exported);
-    inner.positional.clear();
+    inner.functions = inner.exported.clone();
+    inner.positional = Shared::default();
     let mut rest = args;
     let mut checks_only = false;
     let mut asked = false;
@@ -112,14 +113,14 @@ pub(crate) fn run(this: &mut Interpreter<'_>, args: &[Value], state: &State) -> 
         && !from_stdin
         && file.raw() != "-"
     {
-        inner.positional = args.to_vec();
+        inner.positional = Shared::new(args.to_vec());
         inner.zero = file.clone();
         let content = this.content(file, state);
         let path = absolute(file, state);
         return script_file(this, &path, file, &content, &mut inner);
     }
     if from_stdin {
-        inner.positional = rest.to_vec();
+        inner.positional = Shared::new(rest.to_vec());
     }
     if asked {
         this.deny("shell.interactive", "a shell with -i")?;
@@ -159,7 +160,7 @@ fn command_option(
     }
     if let Some((zero, args)) = args.split_first() {
         inner.zero = zero.clone();
-        inner.positional = args.to_vec();
+        inner.positional = Shared::new(args.to_vec());
     }
     this.nested(|this| this.code(text, inner))
 }
@@ -195,9 +196,9 @@ pub(crate) fn file(
 ) -> Eval<Value> {
     let first = content.raw().lines().next().unwrap_or_default();
     let mut inner = state.outside();
-    inner.functions.clone_from(&inner.exported);
+    inner.functions = inner.exported.clone();
     inner.zero = Value::known(path);
-    inner.positional = args.to_vec();
+    inner.positional = Shared::new(args.to_vec());
     if let Some(line) = first.strip_prefix("#!") {
         let mut words = line.split_whitespace();
         let mut program = words.next().unwrap_or_default();

@@ -3,17 +3,9 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use crate::limits;
 use crate::syntax::Command;
 use crate::value::Value;
-
-/// What a variable may hold.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Variable {
-    /// One of these values, one for each way that led here.
-    Scalar(Vec<Value>),
-    Array(Vec<Value>),
-}
+use crate::variables::{Shared, Variable, Variables};
 
 /// A function, and whether it is defined on every way that led here.
 #[derive(Clone, Debug)]
@@ -22,25 +14,29 @@ pub(crate) struct Function {
     pub(crate) certain: bool,
 }
 
-/// Variables, functions, working directory and standard input.
+/// A local variable of a function, and what it hides.
+pub(crate) type Local = (String, Option<Variable>);
+
+/// Variables, functions, working directory and standard input. A copy costs little: every way
+/// through a script has its own.
 #[derive(Clone, Debug)]
 pub(crate) struct State {
-    pub(crate) variables: BTreeMap<String, Variable>,
-    pub(crate) functions: BTreeMap<String, Function>,
+    pub(crate) variables: Variables,
+    pub(crate) functions: Shared<BTreeMap<String, Function>>,
     /// Functions that `export -f` hands to the shells started from here.
-    pub(crate) exported: BTreeMap<String, Function>,
-    pub(crate) aliases: BTreeMap<String, String>,
+    pub(crate) exported: Shared<BTreeMap<String, Function>>,
+    pub(crate) aliases: Shared<BTreeMap<String, String>>,
     pub(crate) zero: Value,
-    pub(crate) positional: Vec<Value>,
+    pub(crate) positional: Shared<Vec<Value>>,
     pub(crate) cwd: Value,
     /// What standard input holds; `None` if it is what the caller has.
     pub(crate) stdin: Option<Value>,
     /// What `popd` goes back to.
-    pub(crate) folders: Vec<Value>,
+    pub(crate) folders: Shared<Vec<Value>>,
     /// What the local variables of the function at hand hide; `None` outside functions.
-    pub(crate) locals: Option<Vec<(String, Option<Variable>)>>,
+    pub(crate) locals: Option<Shared<Vec<Local>>>,
     /// What runs when the shell ends, with the functions and variables that there are then.
-    pub(crate) traps: Vec<Value>,
+    pub(crate) traps: Shared<Vec<Value>>,
     /// Which of a variable's values the present turn takes.
     pub(crate) picks: Vec<(String, usize)>,
 }
@@ -48,24 +44,23 @@ pub(crate) struct State {
 impl State {
     pub(crate) fn new(cwd: Value) -> Self {
         Self {
-            variables: BTreeMap::new(),
-            functions: BTreeMap::new(),
-            exported: BTreeMap::new(),
-            aliases: BTreeMap::new(),
+            variables: Variables::default(),
+            functions: Shared::default(),
+            exported: Shared::default(),
+            aliases: Shared::default(),
             zero: Value::known("bash"),
-            positional: Vec::new(),
+            positional: Shared::default(),
             cwd,
             stdin: None,
-            folders: Vec::new(),
+            folders: Shared::default(),
             locals: None,
-            traps: Vec::new(),
+            traps: Shared::default(),
             picks: Vec::new(),
         }
     }
 
     pub(crate) fn set(&mut self, name: &str, value: Value) {
-        self.variables
-            .insert(name.to_owned(), Variable::Scalar(vec![value]));
+        self.variables.insert(name, Variable::Scalar(vec![value]));
     }
 
     pub(crate) fn scalar(&self, name: &str) -> Option<Value> {
@@ -83,77 +78,67 @@ impl State {
     /// but for the exported ones, which only a shell takes up again.
     pub(crate) fn outside(&self) -> Self {
         let mut state = self.clone();
-        state.functions.clear();
-        state.aliases.clear();
-        state.traps.clear();
+        state.functions = Shared::default();
+        state.aliases = Shared::default();
+        state.traps = Shared::default();
         state
     }
 
-    /// How many values a variable may have here.
-    pub(crate) fn alternatives(&self, name: &str) -> usize {
-        match self.variables.get(name) {
-            Some(Variable::Scalar(values)) => values.len(),
-            _ => 1,
-        }
+    /// How many things the copies of this state may have to copy.
+    pub(crate) fn names(&self) -> usize {
+        self.variables.len()
+            + self.functions.len()
+            + self.exported.len()
+            + self.aliases.len()
+            + self.traps.len()
+            + self.folders.len()
+            + self.locals.as_ref().map_or(0, |locals| locals.len())
     }
 
     /// The state after a command that may not have run: what follows it in the same list runs
     /// only if it did, so its folder counts, while its variables may hold either.
     pub(crate) fn join_next(&mut self, after: Self) {
-        let (cwd, folders, stdin) = (
-            after.cwd.clone(),
-            after.folders.clone(),
-            after.stdin.clone(),
-        );
-        let positional = after.positional.clone();
-        self.join(after);
-        (self.cwd, self.folders, self.stdin, self.positional) = (cwd, folders, stdin, positional);
+        self.join(&after);
+        self.cwd = after.cwd;
+        self.folders = after.folders;
+        self.stdin = after.stdin;
+        self.positional = after.positional;
     }
 
     /// The state after one of two ways led here: every variable may hold what either left.
-    pub(crate) fn join(&mut self, other: Self) {
-        for (name, theirs) in other.variables {
-            match self.variables.get_mut(&name) {
-                Some(Variable::Scalar(ours)) => {
-                    if let Variable::Scalar(values) = theirs {
-                        for value in values {
-                            if !ours.contains(&value) {
-                                ours.push(value);
-                            }
-                        }
-                        if ours.len() > limits::ALTERNATIVES {
-                            *ours = vec![Value::unknown()];
-                        }
-                    }
-                }
-                Some(Variable::Array(ours)) => {
-                    if let Variable::Array(values) = theirs
-                        && values.len() > ours.len()
-                    {
-                        *ours = values;
-                    }
-                }
-                None => {
-                    self.variables.insert(name, theirs);
+    pub(crate) fn join(&mut self, other: &Self) {
+        self.variables.join(&other.variables);
+        if !self.functions.is_same(&other.functions) {
+            for (name, function) in self.functions.iter_mut() {
+                function.certain &= other.functions.contains_key(name);
+            }
+            for (name, function) in other.functions.iter() {
+                let mut function = function.clone();
+                function.certain &= self.functions.contains_key(name);
+                self.functions.insert(name.clone(), function);
+            }
+        }
+        if !self.traps.is_same(&other.traps) {
+            for trap in other.traps.iter() {
+                if !self.traps.contains(trap) {
+                    self.traps.push(trap.clone());
                 }
             }
         }
-        for (name, function) in &mut self.functions {
-            function.certain &= other.functions.contains_key(name);
-        }
-        for (name, mut function) in other.functions {
-            function.certain &= self.functions.contains_key(&name);
-            self.functions.insert(name, function);
-        }
-        for trap in other.traps {
-            if !self.traps.contains(&trap) {
-                self.traps.push(trap);
-            }
-        }
-        self.exported.extend(other.exported);
-        self.aliases.extend(other.aliases);
+        extend(&mut self.exported, &other.exported);
+        extend(&mut self.aliases, &other.aliases);
         if self.cwd != other.cwd {
             self.cwd = Value::unknown();
         }
+    }
+}
+
+fn extend<T: Clone>(ours: &mut Shared<BTreeMap<String, T>>, theirs: &Shared<BTreeMap<String, T>>) {
+    if !ours.is_same(theirs) {
+        ours.extend(
+            theirs
+                .iter()
+                .map(|(name, value)| (name.clone(), value.clone())),
+        );
     }
 }

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use codex_ds_rules::is_form;
+
 /// Any text.
 const ANY: char = '\u{10ffff}';
 /// Any text without a slash: an active `*`.
@@ -183,33 +185,6 @@ impl Value {
         }
         out
     }
-}
-
-/// Whether a text has a form in which `*` is any text. Nothing is allocated: the tables have
-/// thousands of forms, and each command is compared with all of them.
-pub(crate) fn is_form(text: &str, form: &str) -> bool {
-    let (wanted, given) = (form.as_bytes().first(), text.as_bytes().first());
-    if wanted != given && wanted != Some(&b'*') {
-        return false;
-    }
-    if text == form || !form.as_bytes().contains(&b'*') {
-        return text == form;
-    }
-    let mut parts = form.split('*');
-    let first = parts.next().unwrap_or_default();
-    let Some(mut rest) = text.strip_prefix(first) else {
-        return false;
-    };
-    let Some(last) = parts.next_back() else {
-        return rest.is_empty();
-    };
-    for part in parts {
-        match rest.find(part) {
-            Some(at) => rest = &rest[at + part.len()..],
-            None => return false,
-        }
-    }
-    rest.ends_with(last)
 }
 
 impl From<&str> for Value {

@@ -9,6 +9,7 @@ use crate::places::absolute;
 use crate::policy::Host;
 use crate::state::State;
 use crate::value::Value;
+use crate::variables::Shared;
 
 /// Programs that start an interactive shell when no command is given.
 const SHELL_WITHOUT_COMMAND: &[&str] = &[
@@ -33,10 +34,7 @@ const SHELL_WITHOUT_COMMAND: &[&str] = &[
 ];
 
 /// Whether a wrapper's row is about this command line.
-pub(crate) fn wraps(wrapper: &Wrapper, program: &str, args: &[Value]) -> bool {
-    if !wrapper.names.contains(&program) {
-        return false;
-    }
+pub(crate) fn wraps(wrapper: &Wrapper, args: &[Value]) -> bool {
     let mut words = Vec::new();
     let mut rest = args.iter();
     while words.len() < wrapper.sub.len()
@@ -172,8 +170,8 @@ pub(crate) fn run(
             this.code(&joined(rest), &mut inner)
         } else {
             let target = if same_shell { &mut *state } else { &mut inner };
-            target.functions.clear();
-            target.aliases.clear();
+            target.functions = Shared::default();
+            target.aliases = Shared::default();
             this.run_words(rest, target)
         }
     })?;

@@ -446,3 +446,11 @@ pub static OTHER: Effect = Effect {
     operands: Operands::Each(Act::Read),
     ..BASE
 };
+
+crate::index::index!(EFFECTS, programs);
+
+/// The rows of a program, in the order of the table.
+pub fn of(program: &str) -> impl Iterator<Item = &'static Effect> {
+    let rows = INDEX.rows(program).map(|row| &EFFECTS[row]);
+    rows.filter(move |effect| effect.programs.contains(&program))
+}

@@ -8,6 +8,7 @@
 mod class;
 pub mod effects;
 mod execpolicy;
+mod index;
 pub mod paths;
 mod pattern;
 pub mod programs;
@@ -17,8 +18,8 @@ pub mod wrappers;
 
 pub use class::{Class, Preset, UnknownPreset};
 pub use execpolicy::execpolicy;
-pub use pattern::{Matcher, Pattern, Test, on};
-pub use table::RULES;
+pub use pattern::{Matcher, Pattern, Test, is_form, on};
+pub use table::{Form, RULES, forms};
 
 /// One rule of the policy.
 #[derive(Clone, Copy, Debug)]
@@ -88,6 +89,15 @@ impl Rule {
     const fn prefixes(mut self, patterns: &'static [Pattern]) -> Self {
         self.execpolicy = Prefixes::These(patterns);
         self
+    }
+
+    /// The forms of commands that it applies to.
+    #[must_use]
+    pub const fn patterns(&self) -> &'static [Pattern] {
+        match self.on {
+            Matcher::Commands(patterns) => patterns,
+            Matcher::Analysis => &[],
+        }
     }
 
     const fn denies(mut self, examples: &'static [&'static str]) -> Self {

@@ -15,8 +15,6 @@ pub enum Matcher {
 pub struct Pattern {
     /// Base names of programs; `*` stands for any text.
     pub programs: &'static [&'static str],
-    /// The letters that the names begin with, as bits (see [`Pattern::may_be`]).
-    letters: u64,
     /// Words of the subcommand in order, each with its alternatives. Global options are skipped.
     pub sub: &'static [&'static [&'static str]],
     /// All of these must hold.
@@ -51,36 +49,17 @@ pub enum Test {
 pub const fn on(programs: &'static [&'static str]) -> Pattern {
     Pattern {
         programs,
-        letters: letters(programs),
         sub: &[],
         when: &[],
         unless: &[],
     }
 }
 
-/// One bit for each first letter; all of them where a name begins with `*`.
-const fn letters(programs: &[&str]) -> u64 {
-    let mut bits = 0;
-    let mut i = 0;
-    while i < programs.len() {
-        match programs[i].as_bytes() {
-            [] | [b'*', ..] => return u64::MAX,
-            [first, ..] => bits |= 1 << (*first & 63),
-        }
-        i += 1;
-    }
-    bits
-}
-
 impl Pattern {
-    /// Whether a program of this name may be one of the pattern's: one look at its first letter,
-    /// since every command is compared with every pattern.
+    /// Whether it is about a program of this name.
     #[must_use]
-    pub const fn may_be(&self, program: &str) -> bool {
-        match program.as_bytes() {
-            [first, ..] => self.letters & (1 << (*first & 63)) != 0,
-            [] => true,
-        }
+    pub fn names(&self, program: &str) -> bool {
+        self.programs.iter().any(|name| is_form(program, name))
     }
 
     /// With these subcommand words.
@@ -103,4 +82,32 @@ impl Pattern {
         self.unless = tests;
         self
     }
+}
+
+/// Whether a text has a form in which `*` is any text. Nothing is allocated: a
+/// command is compared with many.
+#[must_use]
+pub fn is_form(text: &str, form: &str) -> bool {
+    let (wanted, given) = (form.as_bytes().first(), text.as_bytes().first());
+    if wanted != given && wanted != Some(&b'*') {
+        return false;
+    }
+    if text == form || !form.as_bytes().contains(&b'*') {
+        return text == form;
+    }
+    let mut parts = form.split('*');
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = text.strip_prefix(first) else {
+        return false;
+    };
+    let Some(last) = parts.next_back() else {
+        return rest.is_empty();
+    };
+    for part in parts {
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
 }

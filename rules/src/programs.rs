@@ -531,3 +531,12 @@ pub static PROGRAMS: &[Program] = &[
     ),
     program(&["ovs-vsctl", "ovs-ofctl", "brctl"], &["--db"]),
 ];
+
+crate::index::index!(PROGRAMS, names);
+
+/// The row of a program.
+#[must_use]
+pub fn of(program: &str) -> Option<&'static Program> {
+    let mut rows = INDEX.rows(program).map(|row| &PROGRAMS[row]);
+    rows.find(|row| row.names.contains(&program))
+}

@@ -30,7 +30,7 @@ mod secrets;
 #[rustfmt::skip]
 mod system;
 
-use crate::Rule;
+use crate::{Pattern, Rule};
 
 const PARTS: &[&[Rule]] = &[
     delete::RULES,
@@ -76,3 +76,41 @@ static ALL: [Rule; COUNT] = {
 
 /// Every rule.
 pub static RULES: &[Rule] = &ALL;
+
+/// A form of command, and the rule it belongs to.
+pub type Form = (&'static Rule, &'static Pattern);
+
+const FORMS: usize = {
+    let (mut count, mut rule) = (0, 0);
+    while rule < ALL.len() {
+        count += ALL[rule].patterns().len();
+        rule += 1;
+    }
+    count
+};
+
+/// Every form of every rule.
+static ALL_FORMS: [Form; FORMS] = {
+    const NONE: &Pattern = &crate::on(&[]);
+    let mut all = [(&ALL[0], NONE); FORMS];
+    let (mut rule, mut filled) = (0, 0);
+    while rule < ALL.len() {
+        let patterns = ALL[rule].patterns();
+        let mut form = 0;
+        while form < patterns.len() {
+            all[filled] = (&ALL[rule], &patterns[form]);
+            filled += 1;
+            form += 1;
+        }
+        rule += 1;
+    }
+    all
+};
+
+crate::index::index!(ALL_FORMS, 1.programs);
+
+/// The forms of commands of a program, in the order of the table.
+pub fn forms(program: &str) -> impl Iterator<Item = Form> {
+    let forms = INDEX.rows(program).map(|row| ALL_FORMS[row]);
+    forms.filter(move |(_, pattern)| pattern.names(program))
+}
