@@ -170,7 +170,7 @@ fn follow(
             let content = this.content(source, state);
             if content.is_known() {
                 this.written.insert(target, content);
-            } else if is_program(source, state) {
+            } else if is_program(this, source, state) {
                 this.links.insert(target, (*source).clone());
             }
         }
@@ -202,9 +202,11 @@ fn follow(
 }
 
 /// Whether a path is that of an installed program, or the bare name that `which` gives.
-fn is_program(source: &Value, state: &State) -> bool {
-    let known =
-        |name: &str| effects::of(name).any(|effect| effect.operands == Operands::Each(Act::Delete));
+fn is_program(this: &Interpreter<'_>, source: &Value, state: &State) -> bool {
+    let known = |name: &str| {
+        (!name.contains('/') && this.is_ruled(name))
+            || effects::of(name).any(|effect| effect.operands == Operands::Each(Act::Delete))
+    };
     let path = absolute(source, state);
     let installed = path
         .as_known()

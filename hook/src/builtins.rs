@@ -78,6 +78,13 @@ pub(crate) fn run(
             }
             Value::default()
         }
+        "enable" if args.iter().any(|arg| arg.raw() == "-f") => {
+            this.deny(
+                "shell.unknown-code",
+                format!("enable {}", joined(args).shown()),
+            )?;
+            Value::default()
+        }
         "alias" => {
             for arg in args {
                 if let Some((name, value)) = arg.raw().split_once('=') {
@@ -114,6 +121,18 @@ pub(crate) fn run(
             if args.is_empty() || matches!(args, [option] if option.raw() == "-p") =>
         {
             listing()
+        }
+        "declare" | "typeset" | "export"
+            if args.iter().any(|arg| arg.raw() == "-p")
+                && args
+                    .iter()
+                    .any(|arg| crate::environment::is_secret(arg.raw())) =>
+        {
+            this.deny(
+                "secret.environment",
+                format!("{program} {}", joined(args).shown()),
+            )?;
+            Value::default()
         }
         "declare" | "typeset" | "local" | "export" | "readonly" => {
             if matches!(program, "declare" | "typeset" | "local") {
@@ -177,7 +196,7 @@ pub(crate) fn run(
         "printf" => return print(this, args, state).map(Some),
         "echo" => echo(args),
         "exec" if args.is_empty() => Value::default(),
-        "env" | "printenv" if args.is_empty() => listing(),
+        "env" | "printenv" | "history" if args.is_empty() => listing(),
         _ => return Ok(None),
     };
     Ok(Some(output))

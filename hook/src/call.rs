@@ -160,6 +160,10 @@ impl Interpreter<'_> {
                 known: words.iter().all(Value::is_known),
             });
         }
+        if name.raw().starts_with("https://") || name.raw().starts_with("http://") {
+            // `npx https://…` fetches and runs it.
+            self.deny("shell.unknown-code", name.shown())?;
+        }
         self.level += 1;
         let base = name.base_name();
         let output = match base.as_known() {

@@ -406,6 +406,11 @@ impl Interpreter<'_> {
             "USER" | "LOGNAME" => Value::known(context.user.as_str()),
             "CODEX_HOME" => Value::known(context.codex_home.to_string_lossy()),
             "TMPDIR" => Value::known("/tmp"),
+            // Files that hold secrets wherever they lie.
+            "KUBECONFIG" => {
+                Value::known(format!("{}/.kube/config", context.home.to_string_lossy()))
+            }
+            "GOOGLE_APPLICATION_CREDENTIALS" => Value::known("service-account.json"),
             "IFS" => Value::known(" \t\n"),
             "SHELL" | "BASH" => Value::known("/bin/bash"),
             "#" => Value::known(state.positional.len().to_string()),

@@ -191,6 +191,7 @@ fn subcommand(
         .iter()
         .filter(|arg| !arg.raw().starts_with('-'))
         .collect();
+    read_paths(this, name, args, &words, state)?;
     match (name, words.first().map(|word| word.raw())) {
         ("bisect", Some("run")) => {
             let at = args.iter().position(|arg| arg.raw() == "run").unwrap_or(0);
@@ -213,6 +214,31 @@ fn subcommand(
             }
         }
         _ => {}
+    }
+    Ok(())
+}
+
+/// The files whose content a subcommand shows.
+fn read_paths(
+    this: &Interpreter<'_>,
+    name: &str,
+    args: &[Value],
+    words: &[&Value],
+    state: &State,
+) -> Eval<()> {
+    if matches!(
+        name,
+        "show" | "cat-file" | "blame" | "annotate" | "diff" | "log" | "grep"
+    ) {
+        // `REVISION:PATH`, and the paths behind `--`.
+        let behind = args.iter().skip_while(|arg| arg.raw() != "--").skip(1);
+        let named = words
+            .iter()
+            .filter_map(|word| word.raw().split_once(':'))
+            .map(|(_, path)| Value::known(path));
+        for path in behind.cloned().chain(named) {
+            this.read_path(&path, state)?;
+        }
     }
     Ok(())
 }

@@ -115,7 +115,7 @@ pub(crate) fn is_local_host(host: &str) -> bool {
 }
 
 /// Whether a URL leads to this machine.
-fn is_local(url: &str) -> bool {
+pub(crate) fn is_local(url: &str) -> bool {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     if authority.contains('@') {
@@ -127,7 +127,36 @@ fn is_local(url: &str) -> bool {
     is_local_host(authority.split(':').next().unwrap_or_default())
 }
 
+/// Denies an address that carries what a program printed, or the environment.
+fn carried(this: &Interpreter<'_>, program: &str, args: &[Value]) -> Eval<()> {
+    let shown = || format!("{program} {}", joined(args).shown());
+    for arg in args {
+        if arg.raw().contains(crate::environment::LISTING) {
+            this.deny("secret.environment", shown())?;
+        }
+        // An unquoted question mark is a glob.
+        let query = arg
+            .raw()
+            .split_once(['?', '\u{fffff}'])
+            .map(|(_, query)| Value::known(query));
+        if arg.raw().starts_with("http")
+            && !is_local(arg.raw())
+            && query.is_some_and(|query| query.is_printed())
+        {
+            this.deny("exfiltration.shell", shown())?;
+        }
+    }
+    Ok(())
+}
+
+/// Ports of this machine behind which more than a server under development stands: Docker, etcd,
+/// Consul, Kubernetes, Vault, Elasticsearch, RabbitMQ.
+const ADMIN_PORTS: &[&str] = &[
+    ":2375", ":2376", ":2379", ":4646", ":6443", ":8001", ":8200", ":8500", ":9200", ":15672",
+];
+
 pub(crate) fn curl(this: &Interpreter<'_>, args: &[Value], state: &State) -> Eval<()> {
+    carried(this, "curl", args)?;
     let mut method: Option<String> = None;
     let mut data = false;
     let mut reads = false;
@@ -193,6 +222,19 @@ pub(crate) fn curl(this: &Interpreter<'_>, args: &[Value], state: &State) -> Eva
         Some(_) => true,
         None => data && !reads,
     };
+    let administers = |url: &Value| {
+        let rest = url.raw();
+        ADMIN_PORTS.iter().any(|port| {
+            rest.split_once(port)
+                .is_some_and(|(_, rest)| rest.is_empty() || rest.starts_with('/'))
+        })
+    };
+    if writes && urls.iter().any(administers) {
+        this.deny(
+            "remote.http-write",
+            format!("curl {}", joined(args).shown()),
+        )?;
+    }
     let local = unix || !urls.is_empty() && urls.iter().all(|url| is_local(url.raw()));
     if writes && !local {
         this.deny(
@@ -218,6 +260,7 @@ fn short_with_value(raw: &str) -> Option<(String, &str)> {
 }
 
 pub(crate) fn wget(this: &Interpreter<'_>, args: &[Value]) -> Eval<()> {
+    carried(this, "wget", args)?;
     let writes = args.iter().any(|arg| {
         let raw = arg.raw();
         raw.starts_with("--post-")

@@ -113,7 +113,7 @@ impl Interpreter<'_> {
         if act == Act::Mode && below_known(&home, &full) {
             self.deny("users.permissions", shown())?;
         }
-        if self.in_home(&full, paths::HISTORIES) {
+        if self.in_home(&full, paths::HISTORIES) || self.in_home(&full, paths::SECRETS) {
             self.deny("secret.read", shown())?;
         }
         if harmless && !removes {
@@ -149,7 +149,11 @@ impl Interpreter<'_> {
             }
             Act::Delete | Act::Move => self.deny("delete.outside", shown()),
             _ if self.in_home(&full, paths::STARTUP_FILES) => self.deny("system.startup", shown()),
-            _ if paths::SYSTEM_ROOTS.iter().any(|root| below(&full, root)) || full.raw() == "/" => {
+            _ if paths::SYSTEM_ROOTS.iter().any(|root| below(&full, root))
+                || full.is_known()
+                    && full.raw().trim_end_matches('/').rfind('/').unwrap_or(0) == 0
+                    && !paths::TEMP_FOLDERS.contains(&full.raw().trim_end_matches('/')) =>
+            {
                 self.deny("system.write", shown())
             }
             _ => Ok(()),
@@ -165,6 +169,8 @@ impl Interpreter<'_> {
             return match act {
                 Act::Delete if lock => self.deny("delete.file", shown),
                 Act::Delete | Act::Move => self.deny("delete.workspace-root", shown),
+                // git runs them later.
+                Act::Write if parts.nth(1) == Some("hooks") => self.deny("system.startup", shown),
                 _ => Ok(()),
             };
         }
@@ -227,7 +233,10 @@ impl Interpreter<'_> {
 
     fn is_secret(&self, full: &Value, written: &Value) -> bool {
         let name = written.base_name();
-        if name.is_unknown() && !self.in_home(full, paths::SECRETS) {
+        if name.is_unknown()
+            && !self.in_home(full, paths::SECRETS)
+            && !self.in_home(full, paths::SECRET_FOLDERS)
+        {
             return false;
         }
         if paths::NOT_SECRET_NAMES
@@ -237,9 +246,15 @@ impl Interpreter<'_> {
             return false;
         }
         self.in_home(full, paths::SECRETS)
+            || self.in_home(full, paths::SECRET_FOLDERS)
             || paths::SECRET_NAMES.iter().any(|pattern| {
                 name.is_known() && name.may_match(pattern)
-                    || name.is_glob() && name.shown() == *pattern
+                    || name.is_glob()
+                        && (name.shown() == *pattern
+                            || name.known_prefix().len() >= 3
+                                && pattern.starts_with(name.known_prefix())
+                                && !pattern.contains('*')
+                                && name.may_match(pattern))
             })
     }
 

@@ -23,7 +23,7 @@ pub(crate) fn run(
     state: &mut State,
 ) -> Eval<Option<Value>> {
     match program {
-        "find" | "gfind" => lists::find(this, args, state).map(Some),
+        "find" | "gfind" | "bfs" => lists::find(this, args, state).map(Some),
         "fd" | "fdfind" => lists::fd(this, args, state).map(Some),
         "xargs" | "gxargs" => lists::xargs(this, args, state).map(Some),
         "parallel" => lists::parallel(this, args, state).map(Some),
@@ -33,6 +33,17 @@ pub(crate) fn run(
             };
             this.patch(text.raw(), state)?;
             Ok(Some(Value::output()))
+        }
+        "npm" | "pnpm" | "yarn" | "bun"
+            if this.has_written(&absolute(&Value::known("package.json"), state)) =>
+        {
+            scripts(this, state)?;
+            Ok(None)
+        }
+        _ if options_that_run(program).is_some() => {
+            let names = options_that_run(program).unwrap_or_default();
+            valued(this, args, names, state)?;
+            Ok(None)
         }
         "make" | "gmake" | "gnumake" => {
             make(this, args, state)?;
@@ -47,7 +58,48 @@ pub(crate) fn run(
             Ok(None)
         }
         "ssh-keygen" => {
-            valued(this, args, &["-D"], state)?;
+            if args.iter().any(|arg| arg.raw().starts_with("-D")) {
+                this.deny(
+                    "shell.unknown-code",
+                    format!("ssh-keygen {}", joined(args).shown()),
+                )?;
+            }
+            Ok(None)
+        }
+        "openssl" if args.first().is_some_and(|arg| arg.raw() == "s_client") => {
+            let sends = state.stdin.as_ref().is_some_and(Value::is_unknown);
+            if sends {
+                this.deny(
+                    "exfiltration.shell",
+                    format!("openssl {}", joined(args).shown()),
+                )?;
+            }
+            Ok(None)
+        }
+        "ping" | "dig" | "nslookup" | "host" | "drill" | "getent" => {
+            // The name that is asked for carries what was read.
+            let carries = |arg: &Value| {
+                arg.raw()
+                    .split_once('.')
+                    .is_some_and(|(first, _)| Value::known(first).is_printed())
+            };
+            if args.iter().any(carries) {
+                this.deny(
+                    "exfiltration.shell",
+                    format!("{program} {}", joined(args).shown()),
+                )?;
+            }
+            Ok(None)
+        }
+        "npx" | "bunx" | "pnpx"
+            if args.iter().any(|arg| {
+                arg.raw().starts_with("http://") || arg.raw().starts_with("https://")
+            }) =>
+        {
+            this.deny(
+                "shell.unknown-code",
+                format!("{program} {}", joined(args).shown()),
+            )?;
             Ok(None)
         }
         "cargo" => {
@@ -144,6 +196,44 @@ pub(crate) fn run(
         name if snippets::is_interpreter(name) => snippets::run(this, name, args, state),
         _ => Ok(None),
     }
+}
+
+/// The scripts of a `package.json` that the command itself writes.
+fn scripts(this: &mut Interpreter<'_>, state: &State) -> Eval<()> {
+    let content = this.content(&absolute(&Value::known("package.json"), state), state);
+    let parsed: Option<serde_json::Value> = serde_json::from_str(content.raw()).ok();
+    let scripts = parsed
+        .as_ref()
+        .and_then(|json| json.get("scripts")?.as_object());
+    for code in scripts
+        .into_iter()
+        .flatten()
+        .filter_map(|(_, code)| code.as_str())
+    {
+        let mut inner = state.outside();
+        this.nested(|this| this.code(&Value::known(code), &mut inner))?;
+    }
+    Ok(())
+}
+
+/// Options of a program whose value is a command line.
+fn options_that_run(program: &str) -> Option<&'static [&'static str]> {
+    const OPTIONS: &[(&[&str], &[&str])] = &[
+        (&["go"], &["-exec", "-toolexec", "-vettool"]),
+        (&["fzf", "sk"], &["--preview", "--bind"]),
+        (&["split"], &["--filter"]),
+        (&["sort"], &["--compress-program"]),
+        (
+            &["gcc", "g++", "cc", "c++", "clang", "clang++"],
+            &["-wrapper"],
+        ),
+        (&["tcpdump"], &["-z"]),
+        (&["npm", "pnpm", "yarn"], &["--script-shell", "--shell"]),
+    ];
+    let row = OPTIONS
+        .iter()
+        .find(|(programs, _)| programs.contains(&program));
+    row.map(|(_, names)| *names)
 }
 
 /// Whether a filter looks for secrets in a listing of the environment.
@@ -301,8 +391,24 @@ fn valued(
                 .map(|(_, code)| Value::known(code))
         };
         if let Some(code) = code {
+            // fzf: `key:execute(command)`; gcc: `program,argument`.
+            let text = code.raw();
+            let text = match text.split_once("execute") {
+                Some((_, rest)) => rest
+                    .trim_start_matches("-silent")
+                    .trim_start_matches(['(', ':', '['])
+                    .trim_end_matches([')', ']']),
+                None if raw.starts_with("--bind") => continue,
+                None => text,
+            };
+            let text = if raw == "-wrapper" {
+                text.replace(',', " ")
+            } else {
+                text.to_owned()
+            };
             let mut inner = state.clone();
-            this.nested(|this| this.code(&code, &mut inner))?;
+            inner.stdin = Some(Value::default());
+            this.nested(|this| this.code(&Value::known(text), &mut inner))?;
         }
     }
     Ok(())
@@ -315,6 +421,7 @@ fn pager(this: &mut Interpreter<'_>, args: &[Value], state: &mut State) -> Eval<
         if let Some(code) = arg
             .raw()
             .strip_prefix("+!")
+            .or_else(|| arg.raw().strip_prefix("-H").filter(|code| !code.is_empty()))
             .or_else(|| arg.raw().strip_prefix("++!"))
         {
             let mut inner = state.clone();
@@ -332,7 +439,16 @@ fn make(this: &mut Interpreter<'_>, args: &[Value], state: &mut State) -> Eval<(
     {
         return Ok(());
     }
-    for arg in args {
+    for (at, arg) in args.iter().enumerate() {
+        let text = match arg.raw() {
+            "--eval" | "-E" => args.get(at + 1).map(Value::raw),
+            raw => raw.strip_prefix("--eval="),
+        };
+        for code in text.iter().flat_map(|text| text.split("$(shell ").skip(1)) {
+            let mut inner = state.outside();
+            let code = Value::known(code.trim_end_matches(')'));
+            this.nested(|this| this.code(&code, &mut inner))?;
+        }
         if let Some(shell) = arg.raw().strip_prefix("SHELL=") {
             let mut inner = state.clone();
             this.nested(|this| this.code(&Value::known(shell), &mut inner))?;
@@ -343,7 +459,9 @@ fn make(this: &mut Interpreter<'_>, args: &[Value], state: &mut State) -> Eval<(
         .find(|pair| matches!(pair[0].raw(), "-f" | "--file" | "--makefile"))
         .map(|pair| pair[1].clone());
     let content = match file {
-        Some(file) if file.raw() == "-" => state.stdin.clone().unwrap_or_default(),
+        Some(file) if matches!(file.raw(), "-" | "/dev/stdin" | "/dev/fd/0") => {
+            state.stdin.clone().unwrap_or_default()
+        }
         file => {
             let names = ["GNUmakefile", "makefile", "Makefile"];
             let path = file.map_or_else(
@@ -453,6 +571,7 @@ fn editor(this: &mut Interpreter<'_>, args: &[Value], state: &mut State) -> Eval
             "-c" | "--cmd" | "--eval" | "-eval" | "-e" | "--execute" | "-S" => {
                 texts.extend(rest.next().cloned());
             }
+            _ if raw.starts_with("-s") && raw.ends_with('c') => texts.extend(rest.next().cloned()),
             _ => {
                 if let Some(text) = raw.strip_prefix('+') {
                     texts.push(Value::known(text));
@@ -466,7 +585,10 @@ fn editor(this: &mut Interpreter<'_>, args: &[Value], state: &mut State) -> Eval
         texts.extend(text.raw().lines().map(Value::known));
     }
     for text in texts {
-        let raw = text.raw();
+        let raw = text
+            .raw()
+            .trim_start_matches("silent! ")
+            .trim_start_matches("silent ");
         let after = raw
             .strip_prefix('!')
             .or_else(|| raw.split_once(":!").map(|(_, code)| code))
@@ -511,7 +633,17 @@ fn statements(this: &Interpreter<'_>, program: &str, state: &State) -> Eval<()> 
         return Ok(());
     };
     let lower = text.raw().to_lowercase();
-    if WRITES.iter().any(|word| lower.contains(word)) || text.is_unknown() && !text.is_empty() {
+    // `deleted_at` is a column.
+    let is_name = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    let writes = WRITES.iter().any(|word| {
+        lower.match_indices(word).any(|(at, _)| {
+            let plain = word.bytes().all(|b| b.is_ascii_lowercase());
+            !plain
+                || !is_name(lower[..at].chars().next_back())
+                    && !is_name(lower[at + word.len()..].chars().next())
+        })
+    });
+    if writes || text.is_unknown() && !text.is_empty() {
         let short: String = text.shown().chars().take(80).collect();
         this.deny("data.write", format!("{program} <<< {short}"))?;
     }

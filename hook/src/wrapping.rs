@@ -157,6 +157,18 @@ pub(crate) fn run(
             &mut inner,
         );
     }
+    let python = matches!(program, "uv" | "rye" | "pdm" | "hatch")
+        && rest.first().is_some_and(|first| {
+            first.raw() == "-"
+                || std::path::Path::new(first.raw()).extension() == Some("py".as_ref())
+        });
+    let interpreted: Vec<Value>;
+    if python {
+        interpreted = std::iter::once(Value::known("python3"))
+            .chain(rest.iter().cloned())
+            .collect();
+        rest = &interpreted;
+    }
     let script = match wrapper.form {
         Form::Words => false,
         Form::Script => true,
@@ -179,7 +191,8 @@ pub(crate) fn run(
         (state.functions, state.aliases) = outer;
     }
     // What runs elsewhere or as someone else prints what we cannot know.
-    Ok(if matches!(wrapper.place, Where::Here) {
+    let listing = output.raw().contains(crate::environment::LISTING);
+    Ok(if listing || matches!(wrapper.place, Where::Here) {
         output
     } else {
         Value::output()

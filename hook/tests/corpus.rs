@@ -83,6 +83,17 @@ fn lab_denies_what_looks_excused() {
 }
 
 #[test]
+fn lab_denies_at_large() {
+    assert_none(&wrong("deny-wide.tsv", Preset::Lab, true, &[]));
+}
+
+#[test]
+fn both_presets_allow_at_large() {
+    assert_none(&wrong("allow-wide.tsv", Preset::Lab, false, &[]));
+    assert_none(&wrong("allow-wide.tsv", Preset::Dev, false, &[]));
+}
+
+#[test]
 fn both_presets_allow_more() {
     assert_none(&wrong("allow-more.tsv", Preset::Lab, false, &[]));
     assert_none(&wrong("allow-more.tsv", Preset::Dev, false, &[]));

@@ -204,10 +204,23 @@ pub static EFFECTS: &[Effect] = &[
         ..BASE
     },
     Effect {
-        programs: &["perl"],
+        programs: &["perl", "ruby"],
         when: &["-i", "-pi"],
         values: &["-e", "-E"],
         operands: Operands::Each(Act::Write),
+        ..BASE
+    },
+    Effect {
+        programs: &["7z", "7za", "7zz"],
+        options: &[("-o", Act::Write)],
+        ..BASE
+    },
+    Effect {
+        programs: &["split", "csplit"],
+        values: &[
+            "-b", "-l", "-n", "-C", "-a", "-d", "-t", "--bytes", "--lines", "--filter", "--number",
+        ],
+        operands: Operands::Last(Act::Write, Act::Read),
         ..BASE
     },
     Effect {
@@ -217,13 +230,22 @@ pub static EFFECTS: &[Effect] = &[
     },
     Effect {
         programs: &["git"],
-        options: &[("--output", Act::Write), ("--output-directory", Act::Write)],
+        options: &[
+            ("--output", Act::Write),
+            ("--output-directory", Act::Write),
+            ("--directory", Act::Write),
+        ],
         ..BASE
     },
     Effect {
         programs: &["ssh-keygen"],
-        when: &["-y"],
+        when: &["-y", "-l", "-B", "-F", "-Y"],
         options: &[("-f", Act::Read)],
+        ..BASE
+    },
+    Effect {
+        programs: &["ssh-keygen"],
+        options: &[("-f", Act::Write)],
         ..BASE
     },
     Effect {
@@ -347,8 +369,7 @@ pub static EFFECTS: &[Effect] = &[
     },
     Effect {
         programs: &[
-            "grep", "egrep", "fgrep", "rg", "ag", "ack", "zgrep", "jq", "yq", "awk", "gawk",
-            "mawk", "sed", "gsed",
+            "grep", "egrep", "fgrep", "rg", "ag", "ack", "zgrep", "jq", "yq",
         ],
         values: &[
             "-e",
@@ -363,11 +384,15 @@ pub static EFFECTS: &[Effect] = &[
             "--glob",
             "-t",
             "--type",
-            "-F",
-            "-v",
             "--arg",
             "--argjson",
         ],
+        operands: Operands::AllButFirst(Act::Read),
+        ..BASE
+    },
+    Effect {
+        programs: &["awk", "gawk", "mawk", "sed", "gsed"],
+        values: &["-e", "-f", "-F", "-v", "-i"],
         operands: Operands::AllButFirst(Act::Read),
         ..BASE
     },

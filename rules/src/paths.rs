@@ -101,13 +101,11 @@ pub const HARMLESS_DEVICES: &[&str] = &[
     "/dev/shm",
 ];
 
+/// Folders that hold secrets: whoever reads one as a whole reads those.
+pub const SECRET_FOLDERS: &[&str] = &["~/.ssh", "~/.aws", "~/.gnupg", "~/.config", "~/.kube"];
+
 /// Secrets: reading, sending or changing these is denied. A trailing `/` covers what is below.
 pub const SECRETS: &[&str] = &[
-    "~/.ssh",
-    "~/.aws",
-    "~/.gnupg",
-    "~/.config",
-    "~/.kube",
     "~/.ssh/id_*",
     "~/.ssh/*_key",
     "~/.ssh/*.pem",
@@ -153,6 +151,24 @@ pub const SECRETS: &[&str] = &[
     "~/.codex/auth.json",
     "~/.claude/.credentials.json",
     "~/.config/sops/",
+    "~/.codex-ds/auth.json",
+    "~/.config/doctl/",
+    "~/.config/hub",
+    "~/.config/rclone/",
+    "~/.config/NuGet/",
+    "~/.fly/config.yml",
+    "~/.gem/credentials",
+    "~/.m2/settings.xml",
+    "~/.gradle/gradle.properties",
+    "~/.wakatime.cfg",
+    "~/.config/pip/pip.conf",
+    "~/.pip/pip.conf",
+    "~/.local/share/kwalletd/",
+    "/etc/wireguard/",
+    "/etc/NetworkManager/system-connections/",
+    "/etc/ppp/chap-secrets",
+    "/etc/ipsec.secrets",
+    "/etc/krb5.keytab",
     "~/.age/",
     "/etc/shadow",
     "/etc/shadow-",
@@ -225,6 +241,11 @@ pub const SECRET_NAMES: &[&str] = &[
     "secrets.toml",
     "*.tfstate",
     "*.agekey",
+    ".npmrc",
+    ".pypirc",
+    ".dev.vars",
+    ".envrc.local",
+    ".s3cfg",
 ];
 
 /// Base names that look like secrets and are none.
@@ -253,6 +274,8 @@ pub const STARTUP_FILES: &[&str] = &[
     "~/.bash_profile",
     "~/.bash_login",
     "~/.bash_logout",
+    "~/.bash_aliases",
+    "~/.zsh_aliases",
     "~/.profile",
     "~/.zshrc",
     "~/.zshenv",

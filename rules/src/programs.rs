@@ -201,7 +201,9 @@ pub static PROGRAMS: &[Program] = &[
     ),
     Program {
         names: &["ip", "bridge", "tc", "rdma", "devlink", "dcb"],
-        values: &["-netns", "-family", "-rcvbuf", "-batch", "-loops", "-conf"],
+        values: &[
+            "-n", "-netns", "-family", "-rcvbuf", "-batch", "-loops", "-conf",
+        ],
         abbreviates: true,
     },
     Program {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use codex_ds_rules::effects::Act;
 use codex_ds_rules::wrappers::Where;
 
+use super::arguments::{Argument, decodes};
 use super::tokens::{self, Syntax, Token};
 use crate::interpreter::{Eval, Interpreter};
 use crate::limits;
@@ -84,7 +85,7 @@ const CALLS: &[(&str, Does)] = &[
     ("Bun.spawn", Does::Runs),
     ("Bun.spawnSync", Does::Runs),
     ("Deno.run", Does::Runs),
-    ("Deno.Command", Does::Runs),
+    ("Deno.Command", Does::RunsVector),
     ("shell_exec", Does::Runs),
     ("passthru", Does::Runs),
     ("proc_open", Does::Runs),
@@ -162,6 +163,19 @@ const CALLS: &[(&str, Does)] = &[
     ("File.rm_rf", Does::Each(Act::Delete)),
     ("File.rm", Does::Each(Act::Delete)),
     ("rm", Does::Each(Act::Delete)),
+    ("removeSync", Does::Each(Act::Delete)),
+    ("emptyDirSync", Does::Each(Act::Delete)),
+    ("shelljs.rm", Does::Each(Act::Delete)),
+    ("move", Does::Moves),
+    ("shelljs.exec", Does::Runs),
+    ("sp.run", Does::Runs),
+    ("Open3.capture2e", Does::Runs),
+    ("IO.popen2e", Does::Runs),
+    ("callCommand", Does::Runs),
+    ("readProcess", Does::RunsVector),
+    ("ProcessBuilder", Does::RunsVector),
+    ("POSIX.kill", Does::Kills),
+    ("psutil.Process.kill", Does::Kills),
     ("shutil.move", Does::Moves),
     ("os.rename", Does::Moves),
     ("os.renames", Does::Moves),
@@ -289,6 +303,9 @@ pub(crate) fn check(
         constants: BTreeMap::new(),
     };
     spoken(reader.this, program, code, state)?;
+    if super::exotic::is_exotic(program) {
+        super::exotic::check(reader.this, program, &tokens, state)?;
+    }
     forks(reader.this, &tokens, code)?;
     reader.names(&tokens);
     for at in 0..tokens.len() {
@@ -302,6 +319,7 @@ pub(crate) fn check(
 const SPOKEN: &[(&str, &[&str])] = &[
     ("gdb", &["shell ", "!", "pipe "]),
     ("lldb", &["platform shell ", "shell "]),
+    ("ipython", &["!", "%sx ", "%system ", "%%bash", "%%sh"]),
     ("tclsh", &["exec "]),
     ("wish", &["exec "]),
     ("expect", &["spawn ", "exec ", "system "]),
@@ -370,6 +388,24 @@ fn collapse(tokens: &[Token]) -> Vec<Token> {
             out.push(tokens[i].clone());
             i += 1;
         }
+        // `module["name"](…)`.
+        while let (
+            Some(Token::Name(head)),
+            [
+                Token::Sign('['),
+                Token::Text(text),
+                Token::Sign(']'),
+                Token::Sign('('),
+                ..,
+            ],
+        ) = (out.last(), tokens.get(i..).unwrap_or_default())
+            && let Some(tail) = plain(text).filter(|text| crate::syntax::is_name(text))
+        {
+            let whole = format!("{head}.{tail}");
+            out.pop();
+            out.push(Token::Name(whole));
+            i += 3;
+        }
         // A method of what was collapsed continues its name.
         while let (Some(Token::Name(head)), Some(Token::Sign('.')), Some(Token::Name(tail))) =
             (out.last(), tokens.get(i), tokens.get(i + 1))
@@ -390,7 +426,7 @@ fn plain(text: &[Option<String>]) -> Option<String> {
     }
 }
 
-fn value(text: &[Option<String>]) -> Value {
+pub(super) fn value(text: &[Option<String>]) -> Value {
     let mut value = Value::default();
     for part in text {
         match part {
@@ -401,19 +437,28 @@ fn value(text: &[Option<String>]) -> Value {
     value
 }
 
-/// One argument of a call.
-enum Argument {
-    Text(Value),
-    List(Vec<Value>),
-}
-
-struct Reader<'r, 'a> {
-    this: &'r mut Interpreter<'a>,
-    program: &'r str,
-    state: &'r State,
+pub(super) struct Reader<'r, 'a> {
+    pub(super) this: &'r mut Interpreter<'a>,
+    pub(super) program: &'r str,
+    pub(super) state: &'r State,
     bare: bool,
     aliases: BTreeMap<String, String>,
-    constants: BTreeMap<String, Vec<Token>>,
+    pub(super) constants: BTreeMap<String, Vec<Token>>,
+}
+
+/// Whether a call looks up another by its name: `getattr(os, "system")`.
+fn looked_up(full: &str, args: &[Token]) -> bool {
+    let texts: String = args
+        .iter()
+        .filter_map(|token| match token {
+            Token::Text(text) => plain(text),
+            _ => None,
+        })
+        .collect();
+    matches!(full, "getattr" | "__getattribute__" | "globals")
+        && CALLS
+            .iter()
+            .any(|(call, _)| call.rsplit('.').next() == Some(texts.as_str()))
 }
 
 impl Reader<'_, '_> {
@@ -525,6 +570,7 @@ impl Reader<'_, '_> {
                             | "spawn"
                             | "rmdir"
                             | "system2"
+                            | "move"
                             | "truncate"
                             | "chown"
                     )
@@ -547,7 +593,13 @@ impl Reader<'_, '_> {
                         Some(Token::Text(_) | Token::Sign('$' | '@' | '[' | '0'..='9')) => true,
                         // `unlink glob "…"`, `kill KILL => 1`, `unlink $_`.
                         Some(Token::Name(next)) => {
-                            next.starts_with('$') || matches!(next.as_str(), "glob" | "KILL")
+                            next.starts_with('$')
+                                || matches!(next.as_str(), "glob" | "KILL")
+                                || name == "open"
+                        }
+                        // `unlink <*>`, and `unlink` of each line.
+                        Some(Token::Sign('<' | ';' | '}')) | None => {
+                            matches!(name.as_str(), "unlink" | "rmdir")
                         }
                         _ => false,
                     };
@@ -559,11 +611,48 @@ impl Reader<'_, '_> {
                     };
                     let from = if open { at + 2 } else { at + 1 };
                     self.call(name, tokens, at, &tokens[from..end])?;
+                } else {
+                    self.handed_on(name, tokens, at)?;
                 }
             }
             Token::Sign(_) => {}
         }
         Ok(())
+    }
+
+    /// `map(os.remove, …)`, `array_map("unlink", …)`, and awk's `command | getline`.
+    fn handed_on(&mut self, name: &str, tokens: &[Token], at: usize) -> Eval<()> {
+        let before = at.checked_sub(1).map(|i| &tokens[i]);
+        let after = tokens.get(at + 1);
+        if super::language(self.program).is_some_and(|l| l.operand)
+            && (after == Some(&Token::Sign('|')) && tokens.get(at + 2) != Some(&Token::Sign('|')))
+            && let Some(Argument::Text(text)) =
+                self.constants.get(name).map(|c| self.argument(c, 0))
+        {
+            let mut inner = self.state.clone();
+            return self.this.code(&text, &mut inner).map(drop);
+        }
+        let full = self.resolved(name);
+        let argument = matches!(before, Some(Token::Sign('(' | ',' | '&')))
+            && matches!(after, Some(Token::Sign(',' | ')')));
+        if argument && full.contains('.') {
+            self.dangerous(&full)?;
+        }
+        Ok(())
+    }
+
+    /// Denies a function that deletes, runs or kills, whatever it is called with.
+    fn dangerous(&mut self, name: &str) -> Eval<()> {
+        let shown = format!("{}: {name}", self.program);
+        match CALLS.iter().find(|(call, _)| *call == name) {
+            Some((_, Does::Each(act @ Act::Delete))) => {
+                self.this.act(*act, &Value::unknown(), self.state)
+            }
+            Some((_, Does::Runs | Does::RunsVector | Does::Evaluates | Does::Kills)) => {
+                self.this.deny("shell.unknown-code", shown)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// A string: in `awk` it may be a command or a file; anywhere it may name a secret.
@@ -581,6 +670,18 @@ impl Reader<'_, '_> {
             if before == Some(&Token::Sign('>')) && (elsewhere || text.raw().contains('/')) {
                 self.this.write_path(text, self.state)?;
             }
+        }
+        if before == Some(&Token::Sign('(')) && self.program.starts_with("php") {
+            self.dangerous(text.raw())?;
+        }
+        // zx and Bun: $`command`.
+        if before == Some(&Token::Sign('$')) && ["bun", "zx", "node", "tsx"].contains(&self.program)
+        {
+            let mut inner = self.state.clone();
+            self.this.code(text, &mut inner)?;
+        }
+        if text.raw().starts_with("/inet/") {
+            self.this.deny("exfiltration.shell", text.shown())?;
         }
         let raw = text.raw();
         if raw.len() < 300
@@ -600,28 +701,18 @@ impl Reader<'_, '_> {
     }
 
     fn call(&mut self, name: &str, tokens: &[Token], at: usize, args: &[Token]) -> Eval<()> {
-        let full = self.resolved(name);
+        let mut full = self.resolved(name);
+        // PHP calls the function that a variable names.
+        if name.starts_with('$')
+            && let Some([Token::Text(text), ..]) = self.constants.get(name).map(Vec::as_slice)
+            && let Some(text) = plain(text)
+        {
+            full = text;
+        }
+        self.library(&full, tokens, args)?;
         let shown = |this: &Self| format!("{}: {name}(…)", this.program);
-        if matches!(
-            full.as_str(),
-            "getattr" | "__getattribute__" | "globals" | "setattr-x"
-        ) {
-            let texts: String = args
-                .iter()
-                .filter_map(|t| {
-                    if let Token::Text(t) = t {
-                        plain(t)
-                    } else {
-                        None
-                    }
-                })
-                .collect();
-            let dangerous = CALLS
-                .iter()
-                .any(|(call, _)| call.rsplit('.').next() == Some(texts.as_str()));
-            if dangerous {
-                return self.this.deny("shell.unknown-code", shown(self));
-            }
+        if looked_up(&full, args) {
+            return self.this.deny("shell.unknown-code", shown(self));
         }
         if let Some((_, act)) = METHODS
             .iter()
@@ -630,10 +721,22 @@ impl Reader<'_, '_> {
                     && name.rsplit('.').next() == Some(method)
                     && (name.contains('.') || at > 0 && tokens[at - 1] == Token::Sign('.'))
             })
-            .filter(|_| self.does(&full).is_none())
+            .filter(|_| self.does(&full).is_none() || at > 0 && tokens[at - 1] == Token::Sign('.'))
         {
             let path = self.receiver(tokens, at).unwrap_or_else(Value::unknown);
             return self.this.act(*act, &path, self.state);
+        }
+        if let Some(command) = full
+            .strip_prefix("sh.")
+            .filter(|_| self.program.starts_with("py"))
+        {
+            return self.sh_module(command, args);
+        }
+        if matches!(
+            full.as_str(),
+            "code.interact" | "IPython.embed" | "pty.spawn-x"
+        ) {
+            return self.this.deny("shell.interactive", shown(self));
         }
         let Some(does) = self.does(&full) else {
             return Ok(());
@@ -641,22 +744,7 @@ impl Reader<'_, '_> {
         let arguments = self.arguments(args);
         match does {
             Does::Runs | Does::RunsVector => self.runs(does, arguments, args),
-            Does::Each(act) => {
-                let path = self.path(&arguments, 0);
-                // In Ruby and Perl a delete takes several.
-                if self.bare && act == Act::Delete {
-                    for i in 1..arguments.len() {
-                        let path = self.path(&arguments, i);
-                        if path.is_known() {
-                            self.this.act(act, &path, self.state)?;
-                        }
-                    }
-                }
-                if act != Act::Delete && path.is_unknown() {
-                    return Ok(());
-                }
-                self.this.act(act, &path, self.state)
-            }
+            Does::Each(act) => self.each(act, &arguments),
             Does::Moves => {
                 let from = self.path(&arguments, 0);
                 let to = self.path(&arguments, 1);
@@ -667,7 +755,20 @@ impl Reader<'_, '_> {
                 let to = self.path(&arguments, 1);
                 self.this.act(Act::Write, &to, self.state)
             }
-            Does::Opens => self.opens(&arguments),
+            Does::Opens => {
+                let writes = args.iter().any(|token| {
+                    matches!(token, Token::Name(name) if [
+                        "O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC", "O_APPEND",
+                    ]
+                    .iter()
+                    .any(|flag| name.ends_with(flag)))
+                });
+                if writes {
+                    let path = self.path(&arguments, 0);
+                    self.this.act(Act::Write, &path, self.state)?;
+                }
+                self.opens(&arguments)
+            }
             Does::Evaluates => match arguments.first() {
                 Some(Argument::Text(code)) if code.is_known() => {
                     let program = self.program.to_owned();
@@ -681,20 +782,51 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// The path that an argument gives.
-    fn path(&self, arguments: &[Argument], at: usize) -> Value {
-        let text = match arguments.get(at) {
-            Some(Argument::Text(text)) => text.clone(),
-            Some(Argument::List(items)) => items.first().cloned().unwrap_or_default(),
-            None => Value::unknown(),
-        };
-        match text.raw().strip_prefix('~') {
-            Some(rest) => Value::known(format!(
-                "{}{rest}",
-                self.this.context.home.to_string_lossy()
-            )),
-            None => text,
+    /// An act on each path among the arguments.
+    fn each(&mut self, act: Act, arguments: &[Argument]) -> Eval<()> {
+        // The mode stands before the paths in some languages, and options before them.
+        let first = arguments
+            .iter()
+            .take_while(|argument| match argument {
+                Argument::Text(text) => {
+                    text.as_known().is_some_and(|text| text.starts_with('-'))
+                        || act == Act::Mode && !text.raw().contains('/')
+                }
+                Argument::List(_) => false,
+            })
+            .count();
+        let first = if first < arguments.len() { first } else { 0 };
+        let path = self.path(arguments, first);
+        // In Ruby and Perl a delete takes several.
+        if self.bare && act == Act::Delete {
+            for i in 1..arguments.len() {
+                let path = self.path(arguments, i);
+                if path.is_known() {
+                    self.this.act(act, &path, self.state)?;
+                }
+            }
         }
+        if act != Act::Delete && path.is_unknown() {
+            return Ok(());
+        }
+        self.this.act(act, &path, self.state)
+    }
+
+    /// `sh.rm("-rf", "x")` of Python's module `sh`.
+    fn sh_module(&mut self, command: &str, args: &[Token]) -> Eval<()> {
+        let mut words = vec![Value::known(command)];
+        words.extend(
+            self.arguments(args)
+                .into_iter()
+                .filter_map(|argument| match argument {
+                    Argument::Text(text) => Some(text),
+                    Argument::List(_) => None,
+                }),
+        );
+        let mut inner = self.state.clone();
+        self.this
+            .nested(|this| this.run_words(&words, &mut inner))
+            .map(drop)
     }
 
     fn opens(&mut self, arguments: &[Argument]) -> Eval<()> {
@@ -801,127 +933,6 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// The arguments of a call, as far as they are constants.
-    fn arguments(&self, tokens: &[Token]) -> Vec<Argument> {
-        let mut arguments = Vec::new();
-        for part in split(tokens) {
-            // `key=value` arguments come after the ones that matter.
-            if let [Token::Name(key), Token::Sign('='), value @ ..] = part
-                && value.first() != Some(&Token::Sign('='))
-            {
-                if matches!(key.as_str(), "args" | "cmd" | "command" | "path") {
-                    arguments.push(self.argument(value, 0));
-                }
-                continue;
-            }
-            arguments.push(self.argument(part, 0));
-        }
-        arguments
-    }
-
-    fn argument(&self, part: &[Token], depth: u32) -> Argument {
-        if decodes(part) {
-            return Argument::Text(Value::unknown());
-        }
-        if let [Token::Sign('['), .., Token::Sign(']')] = part {
-            let items = split(&part[1..part.len() - 1])
-                .into_iter()
-                .map(|item| match self.argument(item, depth) {
-                    Argument::Text(text) => text,
-                    Argument::List(_) => Value::unknown(),
-                })
-                .collect();
-            return Argument::List(items);
-        }
-        if let [Token::Name(name)] = part
-            && depth < 4
-            && let Some(constant) = self.constants.get(name)
-        {
-            return self.argument(constant, depth + 1);
-        }
-        // `Path("x")`, `expanduser("x")` and `str("x")` are the text in them.
-        if let [
-            Token::Name(name),
-            Token::Sign('('),
-            inner @ ..,
-            Token::Sign(')'),
-        ] = part
-            && [
-                "Path",
-                "expanduser",
-                "str",
-                "abspath",
-                "expandvars",
-                "resolve",
-                "PosixPath",
-                "String",
-                "normpath",
-            ]
-            .contains(&name.rsplit('.').next().unwrap_or_default())
-        {
-            return self.argument(inner, depth + 1);
-        }
-        let mut text = Value::default();
-        for (i, token) in part.iter().enumerate() {
-            match token {
-                Token::Text(parts) => {
-                    let mut piece = value(parts);
-                    let formats = matches!(part.get(i + 1), Some(Token::Sign('%')))
-                        || matches!(part.get(i + 1), Some(Token::Sign('.')));
-                    if formats {
-                        piece = Value::known(
-                            piece
-                                .raw()
-                                .replace("%s", Value::unknown().raw())
-                                .replace("{}", Value::unknown().raw()),
-                        );
-                        text.push_value(&piece);
-                        return Argument::Text(text);
-                    }
-                    text.push_value(&piece);
-                }
-                Token::Name(name) if depth < 4 && self.constants.contains_key(name) => {
-                    match self.argument(&self.constants[name], depth + 1) {
-                        Argument::Text(known) => text.push_value(&known),
-                        Argument::List(_) => text.push_value(&Value::unknown()),
-                    }
-                }
-                Token::Sign('+' | '.' | ',') => {}
-                _ => text.push_value(&Value::unknown()),
-            }
-        }
-        Argument::Text(text)
-    }
-
-    /// The path object that a method is called on: the string in the parentheses before it.
-    fn receiver(&self, tokens: &[Token], at: usize) -> Option<Value> {
-        if let Token::Name(name) = &tokens[at]
-            && let Some((object, _)) = name.rsplit_once('.')
-        {
-            return match self.constants.get(object).map(|c| self.argument(c, 0)) {
-                Some(Argument::Text(text)) => Some(text),
-                _ => None,
-            };
-        }
-        let close = at.checked_sub(2)?;
-        if tokens[close] != Token::Sign(')') {
-            return None;
-        }
-        let mut level = 0;
-        let open = (0..=close).rev().find(|i| {
-            match tokens[*i] {
-                Token::Sign(')') => level += 1,
-                Token::Sign('(') => level -= 1,
-                _ => {}
-            }
-            level == 0
-        })?;
-        match self.argument(&tokens[open + 1..close], 0) {
-            Argument::Text(text) => Some(text),
-            Argument::List(_) => None,
-        }
-    }
-
     /// A snippet that names a secret variable and prints.
     fn printed(&mut self, tokens: &[Token], code: &str) -> Eval<()> {
         let prints = [
@@ -937,9 +948,17 @@ impl Reader<'_, '_> {
         .any(|word| code.contains(word))
             // An expression that is only evaluated is printed by `-p`.
             || code.trim_start().starts_with("process.env");
-        let environment = ["environ", "getenv", "process.env", "ENV[", "ENV{", "$_ENV"]
-            .iter()
-            .any(|word| code.contains(word));
+        let environment = [
+            "environ",
+            "getenv",
+            "process.env",
+            "ENV[",
+            "ENV{",
+            "$_ENV",
+            "ENVIRON[",
+        ]
+        .iter()
+        .any(|word| code.contains(word));
         if !prints || !environment {
             return Ok(());
         }
@@ -971,31 +990,6 @@ impl Reader<'_, '_> {
     }
 }
 
-/// Whether a text comes out of a decoder.
-fn decodes(tokens: &[Token]) -> bool {
-    tokens.iter().any(|token| match token {
-        Token::Name(name) => matches!(
-            name.rsplit('.').next().unwrap_or_default(),
-            "b64decode"
-                | "b32decode"
-                | "unhexlify"
-                | "fromhex"
-                | "decode"
-                | "chr"
-                | "atob"
-                | "decode64"
-                | "decode_base64"
-                | "pack"
-                | "unpack"
-                | "fromCharCode"
-                | "decompress"
-                | "loads"
-                | "reverse"
-        ),
-        _ => false,
-    })
-}
-
 /// The index of the parenthesis that closes the one at `open`.
 fn closing(tokens: &[Token], open: usize) -> usize {
     let mut level = 0;
@@ -1019,26 +1013,4 @@ fn statement_end(tokens: &[Token], from: usize) -> usize {
         .iter()
         .position(|token| matches!(token, Token::Sign(';' | '}')))
         .map_or(tokens.len(), |n| from + n)
-}
-
-/// The parts between commas that are in no brackets.
-fn split(tokens: &[Token]) -> Vec<&[Token]> {
-    let mut parts = Vec::new();
-    let mut level = 0;
-    let mut from = 0;
-    for (i, token) in tokens.iter().enumerate() {
-        match token {
-            Token::Sign('(' | '[' | '{') => level += 1,
-            Token::Sign(')' | ']' | '}') => level -= 1,
-            Token::Sign(',') if level == 0 => {
-                parts.push(&tokens[from..i]);
-                from = i + 1;
-            }
-            _ => {}
-        }
-    }
-    if from < tokens.len() {
-        parts.push(&tokens[from..]);
-    }
-    parts
 }

@@ -1,7 +1,10 @@
 //! Code in other languages, given on the command line or on standard input: shell-outs and
 //! destructive calls in it are found and checked like commands.
 
+mod arguments;
 mod calls;
+mod exotic;
+mod libraries;
 mod tokens;
 
 use crate::call::joined;
@@ -94,7 +97,7 @@ static LANGUAGES: &[Language] = &[
         operand: false,
     },
     Language {
-        names: &["lua*", "texlua"],
+        names: &["lua*", "luajit", "texlua"],
         code: &["-e"],
         values: &["-l"],
         comments: &["--"],
@@ -166,14 +169,58 @@ static LANGUAGES: &[Language] = &[
     },
     Language {
         names: &[
-            "elixir", "iex", "erl", "groovy", "scala", "jshell", "guile", "racket", "sbcl",
-            "clojure", "bb", "swipl", "gdb", "ghc", "ghci", "ocaml", "raku", "crystal",
+            "elixir",
+            "iex",
+            "erl",
+            "groovy",
+            "scala",
+            "jshell",
+            "guile",
+            "racket",
+            "sbcl",
+            "clojure",
+            "bb",
+            "swipl",
+            "gdb",
+            "ghc",
+            "ghci",
+            "ocaml",
+            "raku",
+            "crystal",
+            "runghc",
+            "runhaskell",
+            "kotlin",
+            "kotlinc",
+            "swift",
+            "clj",
+            "janet",
+            "nim",
+            "clisp",
+            "ecl",
         ],
         code: &["-e", "--eval", "-eval", "-ex", "--ex", "-c", "--execute"],
         values: &[],
         comments: &["#", "//", ";;"],
         backticks: false,
         bare: true,
+        operand: false,
+    },
+    Language {
+        names: &["octave", "matlab"],
+        code: &["--eval", "-batch", "-r"],
+        values: &[],
+        comments: &["%", "#"],
+        backticks: false,
+        bare: false,
+        operand: false,
+    },
+    Language {
+        names: &["lldb"],
+        code: &["-o", "--one-line", "-k"],
+        values: &["-s", "-f"],
+        comments: &["#"],
+        backticks: false,
+        bare: false,
         operand: false,
     },
 ];
@@ -229,12 +276,17 @@ pub(crate) fn run(
             rest = after;
             break;
         }
-        if language.names[0] == "python*"
-            && !raw.starts_with("--")
-            && raw.contains('m')
-            && !raw.contains('c')
-        {
-            return module(this, after, state).map(Some);
+        if language.names[0] == "python*" && !raw.starts_with("--") {
+            if raw.contains('m') && !raw.contains('c') {
+                return module(this, after, state).map(Some);
+            }
+            if raw[1..]
+                .bytes()
+                .take_while(|b| *b != b'c')
+                .any(|b| b == b'i')
+            {
+                this.deny("shell.interactive", format!("{program} {raw}"))?;
+            }
         }
         in_place |= language.bare && !raw.starts_with("--") && raw.contains('i');
         if let Some((code, after)) = code_option(language, raw, after) {
@@ -257,26 +309,22 @@ pub(crate) fn run(
         }
     }
     if language.operand {
-        for pair in args.windows(2) {
-            if pair[0].raw() == "-f" && matches!(pair[1].raw(), "-" | "/dev/stdin") {
-                let code = state.stdin.clone().unwrap_or_default();
-                this.nested(|this| check(this, program, &code, state))?;
-            } else if pair[0].raw() == "-f" && this.has_written(&absolute(&pair[1], state)) {
-                let code = this.content(&pair[1], state);
-                this.nested(|this| check(this, program, &code, state))?;
-            }
-        }
-        let from_file = args.iter().any(|arg| arg.raw().starts_with("-f"));
-        if let (false, false, Some((code, _))) = (ran, from_file, rest.split_first()) {
-            this.nested(|this| check(this, program, code, state))?;
-        }
+        operand_code(this, program, args, rest, ran, state)?;
         return Ok(None);
     }
     if ran {
         return Ok((!in_place).then(Value::output));
     }
+    let fetched =
+        |arg: &&Value| arg.raw().starts_with("https://") || arg.raw().starts_with("http://");
+    if let Some(address) = rest.iter().take(4).find(fetched)
+        && (program == "deno" || rest.first().is_some_and(|first| fetched(&first)))
+    {
+        let shown = format!("{program} {}", address.shown());
+        this.deny("shell.unknown-code", shown)?;
+    }
     match (rest.first(), program) {
-        (Some(word), "deno") if word.raw() == "eval" => {
+        (Some(word), "deno" | "crystal") if word.raw() == "eval" => {
             for code in &rest[1..] {
                 this.nested(|this| check(this, program, code, state))?;
             }
@@ -286,11 +334,7 @@ pub(crate) fn run(
                 // A script on another machine cannot be read here.
                 this.deny("remote.write", format!("{program} {}", file.shown()))?;
             }
-            let path = absolute(file, state);
-            let written = path
-                .as_known()
-                .is_some_and(|path| this.written.contains_key(path));
-            if written {
+            if this.has_written(&absolute(file, state)) {
                 let content = this.content(file, state);
                 this.nested(|this| check(this, program, &content, state))?;
             } else if file.raw().starts_with("/dev/fd/") {
@@ -313,6 +357,37 @@ pub(crate) fn run(
         },
     }
     Ok(Some(Value::output()))
+}
+
+/// awk: the program is an operand, or stands in a file.
+fn operand_code(
+    this: &mut Interpreter<'_>,
+    program: &str,
+    args: &[Value],
+    rest: &[Value],
+    ran: bool,
+    state: &State,
+) -> Eval<()> {
+    let in_place = args
+        .windows(2)
+        .any(|pair| pair[0].raw() == "-i" && pair[1].raw() == "inplace");
+    for operand in rest.iter().skip(1).filter(|_| in_place) {
+        this.write_path(operand, state)?;
+    }
+    for pair in args.windows(2) {
+        if pair[0].raw() == "-f" && matches!(pair[1].raw(), "-" | "/dev/stdin") {
+            let code = state.stdin.clone().unwrap_or_default();
+            this.nested(|this| check(this, program, &code, state))?;
+        } else if pair[0].raw() == "-f" && this.has_written(&absolute(&pair[1], state)) {
+            let code = this.content(&pair[1], state);
+            this.nested(|this| check(this, program, &code, state))?;
+        }
+    }
+    let from_file = args.iter().any(|arg| arg.raw().starts_with("-f"));
+    if let (false, false, Some((code, _))) = (ran, from_file, rest.split_first()) {
+        this.nested(|this| check(this, program, code, state))?;
+    }
+    Ok(())
 }
 
 fn code_option<'v>(
@@ -343,7 +418,7 @@ fn module(this: &mut Interpreter<'_>, words: &[Value], state: &mut State) -> Eva
             "pip" | "twine" | "pipx" | "ansible" | "awscli" | "uv" | "poetry" | "flit" | "build-x"
             | "hatch" | "pdm",
         ) => this.nested(|this| this.run_words(words, state)),
-        Some("smtpd" | "telnetlib" | "pty") => {
+        Some("smtpd" | "telnetlib" | "pty" | "code") => {
             this.deny("shell.interactive", joined(words).shown())?;
             Ok(Value::output())
         }
@@ -354,6 +429,7 @@ fn module(this: &mut Interpreter<'_>, words: &[Value], state: &mut State) -> Eva
 /// `sed` can run commands (`e`, the flag `e` of `s`) and write files (`w`).
 fn sed(this: &mut Interpreter<'_>, args: &[Value], state: &mut State) -> Eval<()> {
     let mut scripts: Vec<&Value> = Vec::new();
+    let mut attached: Vec<Value> = Vec::new();
     let mut operands: Vec<&Value> = Vec::new();
     let mut from_file = false;
     let mut rest = args.iter();
@@ -368,14 +444,20 @@ fn sed(this: &mut Interpreter<'_>, args: &[Value], state: &mut State) -> Eval<()
             "-l" | "--line-length" => {
                 rest.next();
             }
+            _ if raw.starts_with("--expression=") => {
+                attached.push(Value::known(&raw["--expression=".len()..]));
+            }
             _ if raw.len() > 1 && raw.starts_with('-') => {
-                if !raw.starts_with("--") && raw.ends_with('e') {
+                if let Some(text) = raw.strip_prefix("-e") {
+                    attached.push(Value::known(text));
+                } else if !raw.starts_with("--") && raw.ends_with('e') {
                     scripts.extend(rest.next());
                 }
             }
             _ => operands.push(arg),
         }
     }
+    scripts.extend(&attached);
     if scripts.is_empty() && !from_file {
         scripts.extend(operands.first().copied());
     }
@@ -428,6 +510,10 @@ fn sed_command(this: &mut Interpreter<'_>, text: &str, state: &mut State) -> Eva
                         break;
                     }
                 }
+            }
+            let before = flags.split('w').next().unwrap_or_default();
+            if before.contains('e') && before.bytes().all(|b| b"0123456789gpiIemM".contains(&b)) {
+                return this.deny("shell.unknown-code", format!("sed {text}"));
             }
             if let Some((plain, path)) = flags.split_once('w')
                 && !plain.contains(' ')

@@ -17,7 +17,9 @@ pub(super) const RULES: &[Rule] = &[
             on(&["gh"]).sub(&[&["pr"], &["checkout-force"]]),
             on(&["gh"]).sub(&[&["copilot", "agent-task", "models", "attestation", "codespace", "cs"]]).when(&[Test::Operands(1)]),
             on(&["glab"]).sub(&[&["ci", "pipeline", "repo", "release", "variable", "schedule"], &["run", "delete", "create", "retry", "cancel", "trigger", "transfer", "archive", "upload", "set", "update"]]),
-            on(&["gh", "glab"]).sub(&[&["api"]]).when(&[Test::Word(&["-X", "--method", "-XPOST", "-XPUT", "-XPATCH", "-XDELETE", "-X=*", "--method=*", "-f", "-F", "--field", "--raw-field", "--input", "-f*", "-F*", "--field=*", "--raw-field=*", "--input=*", "graphql"])]).unless(&[Test::Operand(&["GET"]), Test::Word(&["--method=GET", "-XGET", "-X=GET"])]),
+            on(&["gh", "glab"]).sub(&[&["api"]]).when(&[Test::Word(&["-X", "--method", "-XPOST", "-XPUT", "-XPATCH", "-XDELETE", "-X=*", "--method=*", "-f", "-F", "--field", "--raw-field", "--input", "-f*", "-F*", "--field=*", "--raw-field=*", "--input=*"])]).unless(&[Test::Operand(&["GET", "graphql"]), Test::Word(&["--method=GET", "-XGET", "-X=GET"])]),
+            on(&["gh", "glab"]).sub(&[&["api"], &["graphql"]]).unless(&[Test::Word(&["query=query*", "query={*", "query= *query*"])]),
+            on(&["gh", "glab"]).sub(&[&["api"], &["graphql"]]).when(&[Test::Contains(&["mutation"])]),
             on(&["hub"]).sub(&[&["pull-request", "create", "delete", "fork", "push", "sync", "merge", "ci-trigger"]]),
             on(&["git-bug", "jira", "linear", "asana", "trello", "notion", "acli", "youtrack", "redmine", "bugzilla"]).when(&[Test::Operand(FORGE)]),
         ])
@@ -40,6 +42,21 @@ pub(super) const RULES: &[Rule] = &[
             on(&["circleci", "travis", "buildkite-agent", "drone"]).when(&[Test::First(&["trigger", "restart", "cancel", "run", "deploy", "pipeline", "build", "promote", "rollback"])]),
             on(&["s3cmd", "s4cmd", "s5cmd", "mc", "rclone", "azcopy", "b2", "swift", "gdrive", "dropbox", "aws-s3", "minio-mc"]).when(&[Test::First(&["del", "rm", "rb", "put", "mb", "sync", "mv", "cp", "copy", "copyto", "copyurl", "rcat", "move", "mirror", "policy", "setacl", "setpolicy", "upload", "remove", "delete", "purge", "modify", "expire", "admin", "ilm", "replicate", "update", "touch", "make", "post", "serve", "mount", "config"])]).unless(&[Test::Flag(&["-n", "--dry-run"])]),
             on(&["cloudflare", "flarectl", "namecheap", "route53", "dnscontrol", "octodns-sync", "nsupdate", "certbot", "acme.sh", "lego"]).unless(&[Test::First(&["certificates", "list", "preview", "check"]), Test::Flag(&["--dry-run", "--list"])]),
+            on(&["ibmcloud", "firebase"]).when(&[Test::Operand(&["*-delete", "*-create", "*-update", "*-stop", "*-reboot", "*:delete", "*:create", "*:set", "*:deploy", "*:disable"])]),
+            on(&["cf"]).sub(&[&["push", "delete", "stop", "start", "restart", "restage", "scale", "delete-*", "set-env", "map-route", "unmap-route", "create-*", "update-*", "bind-*", "unbind-*", "run-task", "login", "ssh"]]),
+            on(&["surge"]).when(&[Test::Operands(1)]).unless(&[Test::First(&["list", "whoami"])]),
+            on(&["ko"]).sub(&[&["publish", "apply", "delete", "resolve", "create"]]),
+            on(&["stripe"]).when(&[Test::Operand(&["delete", "create", "update", "cancel", "confirm", "trigger", "refund", "capture", "post", "listen", "deploy"])]),
+            on(&["sentry-cli"]).when(&[Test::Operand(&["new", "finalize", "delete", "upload*", "send-event", "set-commits", "login", "mute", "resolve"])]),
+            on(&["ldcli", "pd", "amtool", "twilio", "opsgenie-cli", "newrelic", "datadog-ci"]).when(&[Test::Operand(&["create", "update", "delete", "add", "expire", "set", "ack", "resolve", "upload", "*:create", "*:update", "*:remove", "*:delete", "toggle-on", "toggle-off"])]),
+            on(&["grafana-cli", "grafana"]).when(&[Test::Operand(&["install", "uninstall", "remove", "update", "update-all", "reset-admin-password"])]),
+            on(&["java"]).when(&[Test::Contains(&["jenkins-cli.jar"])]),
+            on(&["sbatch", "qsub", "bsub", "condor_submit", "condor_rm", "condor_hold", "condor_release", "salloc"]).unless(&[Test::Flag(&["--test-only", "--version", "-V"])]),
+            on(&["ray"]).sub(&[&["stop", "down", "up", "start", "attach", "submit", "rsync-up", "kill-random-node"]]),
+            on(&["ray"]).sub(&[&["job"], &["submit", "stop", "delete"]]),
+            on(&["dropbox_uploader", "dropbox_uploader.sh", "mega-put", "mega-rm", "pastebinit", "onionshare", "onionshare-cli", "wgetpaste", "termbin", "haste", "gist"]).when(&[Test::Operands(1)]),
+            on(&["web-ext"]).sub(&[&["sign"]]),
+            on(&["gitlab-runner"]).sub(&[&["register", "unregister", "start", "stop", "restart", "install", "uninstall"]]),
         ])
         .denies(&["aws ec2 terminate-instances --instance-ids i-1", "aws s3 rm s3://b --recursive", "gcloud compute instances delete x -q", "az group delete -n x --yes", "vercel --prod", "fly deploy", "doctl compute droplet delete 1"])
         .passes(&["aws ec2 describe-instances", "aws s3 ls", "aws sts get-caller-identity", "gcloud compute instances list", "az vm list", "gcloud config list"]),
@@ -61,6 +78,7 @@ pub(super) const RULES: &[Rule] = &[
             on(&["consul"]).sub(&[&["kv", "acl", "config", "snapshot", "services", "operator", "intention", "force-leave", "leave", "maint", "lock", "exec"]]).unless(&[Test::Operand(&["get", "list", "read", "inspect", "export", "list-peers", "check", "match"])]),
             on(&["nomad"]).sub(&[&["job", "alloc", "node", "system", "namespace", "operator", "acl", "volume", "var", "deployment", "server", "stop", "run"]]).unless(&[Test::Operand(&["status", "inspect", "logs", "fs", "list", "plan", "history", "validate", "info", "get", "members", "snapshot-inspect", "list-peers"])]),
             on(&["vault"]).sub(&[&["write", "delete", "kv", "secrets", "auth", "policy", "operator", "lease", "token", "audit", "namespace", "plugin", "login", "unwrap", "ssh", "patch"]]).unless(&[Test::Operand(&["status", "list", "lookup", "metadata", "members", "key-status"])]),
+            on(&["terraform", "tofu"]).sub(&[&["init"]]).when(&[Test::Word(&["-migrate-state", "-force-copy"])]),
         ])
         .denies(&["terraform destroy -auto-approve", "terraform apply", "pulumi up", "ansible-playbook site.yml", "vagrant destroy -f", "cdk deploy", "terraform state rm x"])
         .passes(&["terraform plan", "terraform init", "terraform validate", "pulumi preview", "ansible-playbook --check site.yml", "terraform state list", "terraform destroy -help"]),
@@ -76,6 +94,9 @@ pub(super) const RULES: &[Rule] = &[
             on(&["kafka-topics", "kafka-topics.sh", "kafka-consumer-groups", "kafka-consumer-groups.sh", "kafka-configs", "kafka-configs.sh", "kafka-acls", "kafka-delete-records", "kafka-delete-records.sh", "kafka-reassign-partitions", "kafka-console-producer", "kafka-console-producer.sh"]).when(&[Test::Flag(&["--delete", "--create", "--alter", "--reset-offsets", "--add", "--remove", "--execute", "--offset-json-file", "--topic"])]).unless(&[Test::Flag(&["--describe", "--list"])]),
             on(&["rabbitmqadmin", "nats", "pulsar-admin", "kcat", "kafkacat", "rpk", "mosquitto_pub", "mqttx", "amqp-publish", "amqp-delete-queue", "zkCli.sh", "zookeepercli"]).when(&[Test::Word(&["delete", "purge", "declare", "publish", "pub", "rm", "create", "-P", "set", "deleteall", "rmr", "remove", "edit", "produce", "-t", "clear-backlog", "unload", "put"])]),
             on(&["alembic", "flyway", "liquibase", "dbmate", "migrate", "goose", "sqitch", "atlas", "knex", "sequelize", "typeorm", "prisma", "rails", "rake", "artisan", "diesel", "sqlx", "ecto", "drizzle-kit", "django-admin", "flask", "mix"]).when(&[Test::Operand(&["downgrade", "clean", "drop", "dropall", "dropAll", "reset", "down", "rollback", "revert", "redo", "db:drop", "db:reset", "db:migrate:reset", "db:rollback", "db:purge", "db:schema:load", "migrate:fresh", "migrate:reset", "migrate:rollback", "migrate:refresh", "db:wipe", "schema:drop", "ecto.drop", "ecto.reset", "ecto.rollback", "flush", "sqlflush", "reset_db", "undo", "db:migrate:undo:all", "push", "undo:all", "rollback:all"])]),
+            on(&["psql"]).when(&[Test::Flag(&["-f", "--file"])]),
+            on(&["sqlite3", "sqlite"]).when(&[Test::Contains(&[".read", ".restore", ".import", ".clone", ".save"])]),
+            on(&["kafka-console-producer", "kafka-console-producer.sh"]),
         ])
         .denies(&["mysql -e 'DROP TABLE users'", "psql -c 'delete from t'", "redis-cli FLUSHALL", "sqlite3 app.db 'DROP TABLE t'", "dropdb prod", "mongosh --eval 'db.dropDatabase()'"])
         .passes(&["psql -c 'select 1'", "redis-cli get x", "sqlite3 app.db 'select * from t'", "sqlite3 app.db .schema", "mysql -e 'show tables'"]),

@@ -35,10 +35,15 @@ pub(super) const RULES: &[Rule] = &[
         .lab_only()
         .on(&[
             on(ENGINES).sub(&[&["stop", "restart", "pause", "unpause", "start", "attach", "commit", "load", "import", "login", "logout"]]),
-            on(ENGINES).sub(&[&["container", "compose", "pod", "machine"], &["stop", "restart", "pause", "unpause", "start", "up", "create", "attach", "watch"]]),
+            on(ENGINES).sub(&[&["container", "compose", "pod", "machine"], &["stop", "restart", "pause", "unpause", "start", "up", "create", "attach", "watch"]]).unless(&[Test::Word(&["--dry-run"])]),
             on(ENGINES).sub(&[&["network", "volume", "service", "secret", "config"], &["create", "connect"]]),
             on(ENGINES).sub(&[&["cp"]]).when(&[Test::Operands(2)]).unless(&[Test::First(&["*:*"])]),
             on(COMPOSE).sub(&[&["stop", "restart", "pause", "unpause", "start", "up", "create", "watch"]]),
+            on(ENGINES).sub(&[&["play"], &["kube"]]),
+            on(ENGINES).sub(&[&["kube"], &["play", "down", "apply"]]),
+            on(ENGINES).sub(&[&["plugin"], &["install", "enable", "disable", "upgrade", "set", "create"]]),
+            on(&["enroot"]).sub(&[&["remove", "import", "create"]]).when(&[Test::Operands(1)]),
+            on(&["orb", "orbctl"]).sub(&[&["delete", "stop", "restart", "reset"]]),
         ])
         .denies(&["docker stop db", "docker compose up -d", "docker restart web"])
         .passes(&["docker logs web", "docker compose logs -f web", "docker compose config"]),

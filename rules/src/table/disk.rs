@@ -63,6 +63,10 @@ pub(super) const RULES: &[Rule] = &[
             on(&["iscsiadm"]).when(&[Test::Flag(&["-u", "--logout", "-l", "--login"])]),
             on(&["iscsiadm"]).when(&[Test::Operand(&["delete", "new", "update"])]),
             on(&["stratis", "vdo", "bcachefs", "drbdadm", "gluster", "ceph", "rbd", "rados"]).when(&[Test::Operand(&["destroy", "remove", "rm", "create", "delete", "down", "primary", "secondary", "detach", "attach", "resize", "stop", "purge", "zap", "out", "reset", "format", "add", "set", "unmap", "map", "trash"])]),
+            on(&["targetcli"]).when(&[Test::Operand(&["clearconfig", "delete", "create", "restoreconfig", "set"])]),
+            on(&["make-bcache", "bcache-super-reset"]),
+            on(&["hdiutil"]).sub(&[&["detach", "eject", "erasekeys", "resize", "compact", "create"]]),
+            on(&["xfs_quota"]).when(&[Test::Flag(&["-x"]), Test::Contains(&["limit", "disable", "enable", "off", "remove", "restore", "project"])]),
         ])
         .denies(&["lvremove -f vg0/models", "zpool destroy tank", "zfs rollback tank/x@a", "btrfs subvolume delete /data/x", "mdadm --stop /dev/md0"])
         .passes(&["lvs", "zpool status", "zfs list", "btrfs filesystem usage /", "mdadm --detail /dev/md0", "dmsetup info /dev/dm-0", "losetup -a"]),

@@ -29,6 +29,10 @@ pub(super) const RULES: &[Rule] = &[
             on(&["jj"]).sub(&[&["git"], &["push"]]),
             on(&["repo"]).sub(&[&["upload"]]),
             on(&["gerrit", "git-review", "arc", "sl"]).when(&[Test::First(&["push", "land", "diff", "submit", "review"])]),
+            on(&["p4"]).sub(&[&["submit", "delete", "obliterate"]]),
+            on(&["bzr", "brz"]).sub(&[&["push", "commit", "send"]]),
+            on(&["fossil"]).sub(&[&["sync", "push"]]),
+            on(&["got"]).sub(&[&["send"]]),
         ])
         .prefixes(&[on(G).sub(&[&["push"]])])
         .denies(&["git push", "git push origin main", "git -C x push -u origin HEAD"])
@@ -54,6 +58,8 @@ pub(super) const RULES: &[Rule] = &[
             on(&["hg"]).sub(&[&["update", "up", "checkout", "co"]]).when(&[Test::Flag(&["-C", "--clean"])]),
             on(&["svn"]).sub(&[&["revert", "cleanup"]]).when(&[Test::Flag(&["-R", "--recursive", "--remove-unversioned", "--remove-ignored"])]),
             on(&["jj"]).sub(&[&["abandon", "restore", "op", "undo"]]).when(&[Test::Operands(1)]).unless(&[Test::First(&["log", "show", "diff"])]),
+            on(G).sub(&[&["checkout"]]).when(&[Test::Word(&["-B*"])]),
+            on(G).sub(&[&["annex"], &["drop", "dropunused", "dead", "uninit"]]),
         ])
         .denies(&["git reset --hard HEAD~3", "git clean -fdx", "git checkout -- .", "git checkout .", "git stash clear", "git switch -f main", "git rm -rf .", "git checkout -f main"])
         .passes(&["git reset --soft HEAD~1", "git reset HEAD x", "git clean -n", "git checkout main", "git checkout -b halt", "git stash", "git rm -r --cached node_modules", "git clean -nfd"]),

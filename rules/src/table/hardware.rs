@@ -32,6 +32,9 @@ pub(super) const RULES: &[Rule] = &[
             on(&["jetson_clocks"]).unless(&[Test::Flag(&["--show"])]),
             on(&["jtop"]).when(&[Test::Flag(&["--restore", "--fan"])]),
             on(&["nvidia-ctk"]).sub(&[&["runtime", "config", "system"]]).when(&[Test::Operands(1)]),
+            on(&["nvidia-smi"]).when(&[Test::Operand(&["vgpu"]), Test::Word(&["-sv*", "--set-*", "-caa", "--enable*", "--disable*", "-p*"])]).unless(&[Test::Flag(&["-q", "--query"])]),
+            on(&["nvidia-smi"]).when(&[Test::Operand(&["boost-slider"]), Test::Operands(2)]),
+            on(&["intel_gpu_frequency"]).when(&[Test::Flag(&["-s", "--set", "-c", "--custom", "-e", "-i", "-m", "-d"])]),
         ])
         .denies(&["nvidia-smi -r", "nvidia-smi -i 0 -ac 5001,1590", "nvidia-smi -pl 200", "nvidia-smi -mig 1", "nvidia-smi mig -dci -i 0", "sudo nvpmodel -m 0", "jetson_clocks", "nvidia-smi -c 3", "rocm-smi --setfan 255"])
         .passes(&["nvidia-smi", "nvidia-smi -q -d CLOCK", "nvidia-smi --query-gpu=name --format=csv", "nvidia-smi pmon -c 1", "nvidia-smi dmon -s pucvmet", "nvidia-smi nvlink -s", "nvidia-smi mig -lgi", "nvpmodel -q", "jetson_clocks --show", "rocm-smi --showtemp", "nvidia-smi -L", "nvidia-smi topo -m", "nvidia-smi -i 0 -q"]),
@@ -53,6 +56,10 @@ pub(super) const RULES: &[Rule] = &[
             on(&["rdma"]).sub(&[&["link", "dev", "system", "resource", "statistic"], &["delete", "add", "set", "del", "bind", "unbind", "mode"]]),
             on(&["devlink", "dcb"]).sub(&[&["*"], &["set", "reload", "add", "del", "flash", "reset", "function", "param", "eswitch", "trap", "selftests"]]).unless(&[Test::Operand(&["show", "get", "list"])]),
             on(&["lldptool"]).when(&[Test::Word(&["-T", "set-tlv", "set-lldp", "-L"])]),
+            on(&["mcra", "mstmcra"]).when(&[Test::Operands(3)]),
+            on(&["ibdiagnet", "ibdiagnet2"]).when(&[Test::Flag(&["--pc", "-pc", "--reset_phy_info"])]),
+            on(&["devlink"]).sub(&[&["port", "health", "resource", "sb", "rate", "linecard"], &["split", "unsplit", "recover", "test", "set", "add", "del"]]),
+            on(&["hciconfig"]).when(&[Test::Operand(&["up", "down", "reset", "piscan", "noscan", "name", "class"])]),
         ])
         .denies(&["ethtool -s eth0 speed 100", "ethtool -G eth0 rx 8192", "mlxconfig -d x set LINK_TYPE_P1=2", "mst restart", "mlxlink -d mlx5_0 -a DN", "rdma link delete rxe0"])
         .passes(&["ethtool eth0", "ethtool -S eth0", "ethtool -i eth0", "mlxconfig -d x query", "mlxlink -d mlx5_0", "mst status", "rdma link show", "ibstat"]),
@@ -80,6 +87,22 @@ pub(super) const RULES: &[Rule] = &[
             on(&["wrmsr", "i2cset", "i2ctransfer", "devmem", "devmem2", "memtool", "isadump-set", "gpioset", "pinctrl", "raspi-gpio", "spi-config", "usbreset", "uhubctl", "usb_modeswitch", "outb", "inb-out", "cpuid-set", "iopl"]),
             on(&["rfkill"]).sub(&[&["block", "unblock", "toggle"]]),
             on(&["bluetoothctl"]).when(&[Test::Operand(&["power", "remove", "pair", "trust", "untrust", "block", "disconnect", "connect"])]),
+            on(&["flashcp", "flash_erase", "flash_eraseall", "nandwrite", "nandtest", "ubiformat", "ubirmvol", "ubimkvol", "ubiupdatevol", "ubidetach", "mtdpart", "heimdall", "lsiutil", "sas2flash", "sas3flash"]),
+            on(&["mtd_debug"]).sub(&[&["erase", "write"]]),
+            on(&["pigs"]).when(&[Test::Operands(2)]),
+            on(&["gpio"]).when(&[Test::Operand(&["write", "mode", "toggle", "pwm", "export", "unexportall"])]),
+            on(&["nvme"]).sub(&[&["set-property", "fdp", "lockdown", "capacity-mgmt", "directive-send", "sanitize-ns"]]),
+            on(&["xrandr"]).when(&[Test::Flag(&["--output", "--off", "--setprovideroutputsource", "-s"])]),
+            on(&["brightnessctl", "light", "xbacklight", "ddcutil"]).when(&[Test::Operand(&["set", "s", "setvcp"])]),
+            on(&["xbacklight", "light"]).when(&[Test::Flag(&["-S", "-A", "-U", "-set", "-inc", "-dec"])]),
+            on(&["amixer"]).sub(&[&["set", "sset", "cset"]]),
+            on(&["alsactl"]).sub(&[&["restore", "store", "init", "kill"]]),
+            on(&["pactl", "pacmd", "wpctl"]).when(&[Test::First(&["set-*", "load-module", "unload-module", "suspend-*", "move-*", "kill-*", "exit"])]),
+            on(&["v4l2-ctl"]).when(&[Test::Flag(&["-c", "--set-ctrl", "--set-fmt-video", "--set-parm", "-v"])]),
+            on(&["chvt", "loadkeys", "setfont", "deallocvt", "openvt", "setleds", "kbdrate"]),
+            on(&["stty"]).when(&[Test::Flag(&["-F", "--file"]), Test::Operands(1)]),
+            on(&["minicom", "picocom", "cu", "kermit"]).when(&[Test::Operands(1)]),
+            on(&["minicom", "picocom"]).when(&[Test::Flag(&["-D", "--device"])]),
         ])
         .denies(&["fwupdmgr update", "flashrom -w bios.rom", "efibootmgr -o 0002,0001", "grub-install /dev/sda", "ipmitool mc reset cold", "racadm serveraction powercycle"])
         .passes(&["fwupdmgr get-devices", "efibootmgr -v", "ipmitool sensor list", "racadm getsysinfo", "ipmitool sel list", "mokutil --sb-state"]),

@@ -13,13 +13,16 @@ pub(super) const RULES: &[Rule] = &[
         .because(WHY, ASK)
         .prefixes(&[on(&["kubectl"]).sub(&[&["delete", "drain", "cordon", "scale", "patch", "edit", "replace", "taint"]])])
         .on_with_prefixes(&[
-            on(KUBECTL).sub(&[&["delete", "apply", "create", "replace", "patch", "edit", "scale", "autoscale", "drain", "cordon", "uncordon", "taint", "label", "annotate", "set", "run", "expose", "cp", "debug", "attach", "certificate", "rollback", "adm", "new-project", "new-app", "new-build", "start-build", "cancel-build", "tag", "import-image", "process-apply", "deploy", "extract-to", "idle", "policy", "secrets", "rsync", "stop", "rolling-update", "convert-apply", "promote", "krew"]]).unless(&[DRY, Test::First(&["top"])]),
+            on(KUBECTL).sub(&[&["delete", "apply", "create", "replace", "patch", "edit", "scale", "autoscale", "drain", "cordon", "uncordon", "taint", "label", "annotate", "set", "run", "expose", "debug", "attach", "certificate", "rollback", "adm", "new-project", "new-app", "new-build", "start-build", "cancel-build", "tag", "import-image", "process-apply", "deploy", "extract-to", "idle", "policy", "secrets", "rsync", "stop", "rolling-update", "convert-apply", "promote", "krew"]]).unless(&[DRY, Test::First(&["top"])]),
             on(KUBECTL).sub(&[&["rollout"], &["restart", "undo", "pause", "resume", "latest", "retry", "cancel"]]).unless(&[DRY]),
+            on(KUBECTL).sub(&[&["cp"]]).when(&[Test::Operands(2)]).unless(&[Test::First(&["*:*"])]),
             on(KUBECTL).sub(&[&["auth"], &["reconcile"]]).unless(&[DRY]),
             on(KUBECTL).sub(&[&["config"], &["set", "set-context", "set-cluster", "set-credentials", "use-context", "use", "unset", "delete-context", "delete-cluster", "delete-user", "rename-context"]]),
             on(KUBECTL).sub(&[&["argo", "cnpg", "virt", "rook-ceph", "ceph", "minio", "node-shell", "exec-as", "cert-manager", "cilium", "hns", "ns-delete", "linstor"]]).when(&[Test::Operands(1)]),
             on(&["kubectx", "kubens"]).when(&[Test::Operands(1)]),
             on(&["kubectl-*", "kubectl_*"]).when(&[Test::Operand(&["delete", "restart", "drain", "apply", "shell", "exec"])]),
+            on(&["oc"]).sub(&[&["login", "logout", "project"]]).when(&[Test::Operands(1)]),
+            on(&["telepresence"]).sub(&[&["intercept", "replace", "uninstall", "helm", "leave", "connect"]]),
         ])
         .denies(&["kubectl delete pod vllm-0", "kubectl -n llm scale deploy vllm --replicas=0", "kubectl apply -f x.yaml", "kubectl rollout restart deploy/vllm", "k delete pod x", "oc delete project llm", "kubectl get pods -o name | xargs kubectl delete"])
         .passes(&["kubectl get pods -A", "kubectl describe pod x", "kubectl delete pod x --dry-run=server", "kubectl rollout history deploy/x", "kubectl rollout status deploy/x", "kubectl get cm delete-me", "kubectl config current-context", "kubectl auth can-i delete pods"]),

@@ -30,6 +30,9 @@ pub(super) const RULES: &[Rule] = &[
             on(&["wpa_cli"]).when(&[Test::Operand(&["disconnect", "reconnect", "remove_network", "add_network", "set_network", "terminate", "reconfigure", "disable_network", "enable_network", "select_network", "reassociate", "flush"])]),
             on(&["teamdctl", "bondctl"]).when(&[Test::Operand(&["port", "state", "set", "remove", "add"])]),
             on(&["networksetup"]).when(&[Test::Word(&["-set*", "-remove*", "-create*", "-delete*", "-order*"])]),
+            on(&["lldpcli"]).sub(&[&["configure", "unconfigure", "pause", "resume"]]),
+            on(&["systemd-resolve"]).when(&[Test::Flag(&["--flush-caches", "--reset-statistics", "--set-dns", "--revert"])]),
+            on(&["tcpkill", "dnsspoof"]),
         ])
         .denies(&["ip link set eth0 down", "ip l s eth0 mtu 9000", "ip addr flush dev eth0", "nmcli con mod x ipv4.method auto", "ifconfig eth0 down", "nmcli networking off", "netplan apply"])
         .passes(&["ip link show", "ip a", "ip -s link", "nmcli device status", "nmcli con show", "ifconfig eth0", "ip addr show eth0", "resolvectl status", "netplan get"]),

@@ -25,6 +25,12 @@ pub(super) const RULES: &[Rule] = &[
             on(&["qm", "pct"]).sub(&[&["stop", "destroy", "shutdown", "reset", "reboot", "start", "set", "rollback", "suspend", "migrate", "delsnapshot", "restore", "create"]]),
             on(&["xe", "govc", "vmrun", "esxcli"]).when(&[Test::Contains(&["destroy", "shutdown", "reboot", "stop", "reset", "delete", "power", "uninstall", "remove", "kill"])]),
             on(&["upscmd", "upsdrvctl", "apcaccess-cmd", "powerstat-off", "wakeonlan-off", "pdu", "snmpset", "etherwake", "wakeonlan", "wol"]),
+            on(&["gnome-session-quit", "xfce4-session-logout", "cinnamon-session-quit", "mate-session-save", "upsmon", "apctest"]),
+            on(&["qdbus", "qdbus6"]).when(&[Test::Contains(&["ksmserver", "logout", "shutdown"])]),
+            on(&["ipmi-power", "ipmipower"]).unless(&[Test::Flag(&["-s", "--stat"])]),
+            on(&["wsl", "wsl.exe"]).when(&[Test::Flag(&["--shutdown", "-t", "--terminate", "--unregister"])]),
+            on(&["apm", "acpitool"]).when(&[Test::Flag(&["-s", "-S", "--suspend", "--standby"])]),
+            on(&["xset"]).when(&[Test::Operand(&["dpms"]), Test::Operand(&["force"])]),
         ])
         .denies(&["reboot", "shutdown -h now", "systemctl reboot", "init 6", "ipmitool chassis power off", "virsh destroy vm1"])
         .passes(&["last reboot", "reboot --help", "ipmitool power status", "virsh list --all"]),
@@ -49,6 +55,8 @@ pub(super) const RULES: &[Rule] = &[
             on(&["slurmctld", "slurmd", "scontrol"]).when(&[Test::First(&["update", "reconfigure", "shutdown", "takeover", "reboot", "delete", "create", "requeue", "suspend", "hold", "power", "setdebug"])]),
             on(&["scancel", "bkill", "qdel", "sacctmgr", "qmgr"]).unless(&[Test::First(&["show", "list"])]),
             on(&["jenkins-cli", "rundeck", "awx"]).when(&[Test::Operands(1)]),
+            on(&["service"]).when(&[Test::Flag(&["--full-restart"])]),
+            on(&["runsvdir", "runsvchdir"]),
         ])
         .denies(&["systemctl stop rke2-server", "systemctl restart docker", "service ssh stop", "supervisorctl stop all", "pm2 delete all", "nginx -s stop"])
         .passes(&["systemctl status docker", "service ssh status", "supervisorctl status", "systemctl cat rke2-server", "nginx -t", "systemctl is-active x"]),
@@ -65,6 +73,7 @@ pub(super) const RULES: &[Rule] = &[
             on(&["machinectl"]).sub(&[&["terminate", "kill", "poweroff", "reboot", "stop", "remove", "disable", "enable", "start", "clone", "rename"]]),
             on(&["pkill", "skill"]).when(&[Test::Flag(&["-u", "-U", "-t", "-KILL"])]),
             on(&["tmux", "screen"]).when(&[Test::Operand(&["kill-server", "kill-session", "kill-pane", "kill-window", "quit", "kill"])]),
+            on(&["tmux"]).when(&[Test::Operand(&["respawn-pane", "respawnp", "respawn-window", "respawnw"]), Test::Flag(&["-k"])]),
         ])
         .denies(&["loginctl terminate-user dev", "tmux kill-server"])
         .passes(&["loginctl list-sessions", "tmux ls"]),
@@ -111,7 +120,11 @@ pub(super) const RULES: &[Rule] = &[
             on(&["renice"]),
             on(&["ionice", "chrt", "taskset", "prlimit"]).when(&[Test::Flag(&["-p", "--pid"]), Test::Operands(2)]),
             on(&["gdb", "lldb"]).when(&[Test::Flag(&["-p", "--pid", "--attach"])]),
+            on(&["strace", "ltrace"]).when(&[Test::Flag(&["-p", "--attach"])]),
             on(&["reptyr", "criu", "gcore"]),
+            on(&["choom"]).when(&[Test::Flag(&["-p", "--pid"]), Test::Flag(&["-n", "--adjust"])]),
+            on(&["ionice"]).when(&[Test::Flag(&["-p", "--pid"]), Test::Flag(&["-c", "--class", "-n"])]),
+            on(&["prlimit"]).when(&[Test::Flag(&["-p", "--pid"]), Test::Word(&["--nofile=*", "--nproc=*", "--as=*", "--core=*", "--cpu=*", "--data=*", "--fsize=*", "--memlock=*", "--rss=*", "--stack=*"])]),
         ])
         .denies(&["renice -n 19 1234", "gdb -p 1234"])
         .passes(&["nice -n 10 make", "gdb ./app core"]),

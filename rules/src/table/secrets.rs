@@ -11,7 +11,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule::new("secret.program", Secret, "printing a secret with the program that keeps it")
         .because(WHY, ASK)
         .on(&[
-            on(KUBECTL).sub(&[&["get", "describe-x", "extract"], &["secret*", "*,secret*", "sealedsecret*", "externalsecret-x"]]).when(&[Test::Word(&["-o*", "--output*", "--template*", "-ojson", "--show-managed-fields", "--to*"])]).unless(&[Test::Word(&["-owide", "-oname", "-o=name", "-o=wide", "--output=name", "--output=wide"])]),
+            on(KUBECTL).sub(&[&["get", "describe-x", "extract"], &["secret*", "*,secret*", "sealedsecret*", "externalsecret-x"]]).when(&[Test::Word(&["-o*", "--output*", "--template*", "-ojson", "--show-managed-fields", "--to*"])]).unless(&[Test::Word(&["name", "wide", "-owide", "-oname", "-o=name", "-o=wide", "--output=name", "--output=wide"])]),
             on(KUBECTL).sub(&[&["view-secret", "modify-secret", "secrets", "ksd", "view_secret", "decode"]]),
             on(KUBECTL).sub(&[&["config"], &["view"]]).when(&[Test::Flag(&["--raw", "--flatten"])]),
             on(KUBECTL).sub(&[&["create"], &["token"]]),
@@ -29,6 +29,7 @@ pub(super) const RULES: &[Rule] = &[
             on(&["age", "rage"]).when(&[Test::Flag(&["-d", "--decrypt"])]),
             on(&["ansible-vault"]).sub(&[&["view", "decrypt", "edit", "rekey"]]),
             on(&["git-crypt", "transcrypt", "blackbox_cat", "blackbox_decrypt_all_files", "blackbox_edit", "git-secret", "ejson", "eyaml", "chamber", "teller", "infisical", "doppler", "envkey-source", "akeyless", "phase"]).when(&[Test::Operand(&["unlock", "reveal", "cat", "decrypt", "secrets", "export", "read", "show", "get", "env", "run", "edit", "export-key", "download", "*"])]).unless(&[Test::First(&["status", "list"])]),
+            on(&["bw", "rbw"]).sub(&[&["list"], &["items"]]),
             on(&["gh", "glab"]).sub(&[&["auth"], &["token"]]),
             on(&["gh", "glab"]).sub(&[&["auth"], &["status"]]).when(&[Test::Flag(&["-t", "--show-token"])]),
             on(&["gcloud"]).sub(&[&["auth"], &["print-access-token", "print-identity-token", "application-default", "print-refresh-token"]]),
@@ -52,6 +53,12 @@ pub(super) const RULES: &[Rule] = &[
             on(&["wpa_passphrase", "netsh"]).when(&[Test::Operands(1)]),
             on(&["docker", "podman"]).sub(&[&["inspect-secrets"]]),
             on(&["history", "fc"]).when(&[Test::Flag(&["-c", "-w", "-d", "-a", "-r", "-n", "-s", "-e"])]).unless(&[Test::Word(&["-l"])]),
+            on(&["docker", "podman", "nerdctl"]).sub(&[&["inspect"]]).when(&[Test::Contains(&[".config.env", "json .config"])]),
+            on(&["terraform", "tofu"]).sub(&[&["state"], &["pull"]]),
+            on(&["ps"]).when(&[Test::First(&["e", "ef", "eww", "axe", "axeww", "auxe", "auxew", "auxeww", "auxwwe", "auxef", "ewwaux", "aeww", "ewwp"])]),
+            on(&["pulumi"]).sub(&[&["stack"], &["export"]]),
+            on(&["pulumi"]).when(&[Test::Flag(&["--show-secrets"])]),
+            on(&["npm"]).sub(&[&["config", "get"]]).when(&[Test::Contains(&["_authtoken", "_auth", "_password"])]),
         ])
         .denies(&["kubectl get secret x -o yaml", "kubectl get secrets -A -o json", "kubectl config view --raw", "sops -d secrets.yaml", "op read op://v/i/p", "pass show x", "vault kv get secret/x", "gh auth token", "aws secretsmanager get-secret-value --secret-id x", "printenv OPENAI_API_KEY", "gpg --export-secret-keys", "security find-generic-password -w -s x"])
         .passes(&["kubectl get secrets", "kubectl config view", "gh auth status", "printenv PATH", "vault status", "gpg --list-keys", "gpg --verify x.sig", "history"]),

@@ -31,6 +31,7 @@ pub(super) const RULES: &[Rule] = &[
             on(&["gsettings", "dconf"]).sub(&[&["set", "reset", "write", "load", "reset-recursively"]]),
             on(&["nvidia-uninstall", "nvidia-installer", "cuda-uninstaller", "ofed_uninstall.sh", "mlnxofedinstall", "amdgpu-install", "amdgpu-uninstall"]),
             on(&["*-uninstall.sh", "*-killall.sh", "uninstall.sh", "cuda_*.run", "NVIDIA-Linux-*.run", "NVIDIA-*.run"]),
+            on(&["systemd-sysusers"]).unless(&[Test::Flag(&["--dry-run", "--cat-config"])]),
         ])
         .denies(&["apt-get install -y curl", "dpkg --purge --force-all libc6", "pacman -Rns linux", "rpm -e glibc", "snap remove core", "brew uninstall git", "nvidia-uninstall", "dnf remove kernel"])
         .passes(&["apt list --installed", "apt-get -s remove x", "dpkg -l", "rpm -qa", "rpm -qi bash", "pacman -Q", "brew list", "apt-cache policy x", "pacman -Ss vim", "snap list"]),
@@ -52,6 +53,7 @@ pub(super) const RULES: &[Rule] = &[
             on(&["gem"]).sub(&[&["install", "update", "cleanup", "pristine"]]),
             on(&["ollama"]).sub(&[&["pull", "create", "cp"]]),
             on(&["nvm", "fnm", "volta", "pyenv", "rbenv", "asdf", "mise", "sdk", "n", "goenv", "tfenv", "jenv"]).sub(&[&["install", "global", "default", "alias", "upgrade", "update", "plugin", "use-global", "pin", "latest", "lts", "reshim"]]),
+            on(&["pip", "pip3"]).sub(&[&["config"], &["set", "unset", "edit"]]),
         ])
         .denies(&["pip install vllm", "conda install numpy", "cargo install ripgrep", "uv tool install ruff"])
         .passes(&["pip list", "pip show vllm", "uv sync", "npm ci", "cargo add serde", "pip freeze", "cargo install --list"]),
