@@ -24,6 +24,7 @@ pub mod check;
 pub mod checks;
 pub mod context;
 mod explain;
+mod fix;
 mod live;
 pub mod profile;
 mod programs;
@@ -31,9 +32,10 @@ mod report;
 mod runner;
 mod select;
 
-use check::{Record, Status};
+use check::{Check, Record, Status};
 use context::{Context, Found};
 use profile::Profile;
+use report::Report;
 use select::Selection;
 
 /// Say what is wrong with the chain, with the evidence and the fix
@@ -52,6 +54,7 @@ Examples:
   codex-ds doctor --deep -p native        the model works too: some hundred tokens a check
   codex-ds doctor --offline --only guard
   codex-ds doctor --explain guard.denies
+  codex-ds doctor --fix
   codex-ds doctor -- -c features.hooks=false exec    what these arguments would do to the profile
 
 Codex's own command of this name: codex-ds -- doctor
@@ -77,6 +80,12 @@ pub struct Args {
     /// Take warnings for failures
     #[arg(long)]
     strict: bool,
+    /// Repair what set-up wrote, after showing the change
+    #[arg(long)]
+    fix: bool,
+    /// Do not ask before --fix
+    #[arg(long, short, requires = "fix")]
+    yes: bool,
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
@@ -115,6 +124,30 @@ pub fn run(args: &Args) -> Result<u8> {
         report::list(&selected, args.json);
         return Ok(exit::OK);
     }
+    let mut report = visit(args, &selected)?;
+    let mut fixed = None;
+    if args.fix
+        && let Some(fix) = fix::plan(&report.context, &report.records)?
+    {
+        if !args.json {
+            report::show(&report, None, false);
+            ui::out(&format!("\n--fix:\n{}", fix.text()));
+        }
+        if !fix::is_wanted(args.yes)? {
+            return Ok(code(&report.records, args.strict));
+        }
+        fix.apply(&report.context)?;
+        fixed = Some(fix.json());
+        report = visit(args, &selected)?;
+    } else if args.fix && !args.json {
+        ui::err("--fix: there is nothing that it could repair\n");
+    }
+    report::show(&report, fixed.as_ref(), args.json);
+    Ok(code(&report.records, args.strict))
+}
+
+/// Runs the checks, once.
+fn visit(args: &Args, selected: &[&'static Check]) -> Result<Report> {
     let begun = Instant::now();
     let context = Arc::new(Context::new(find(args)?));
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -123,7 +156,7 @@ pub fn run(args: &Args) -> Result<u8> {
         .build()?;
     let progress = ui::progress("looking");
     let strangers = Strangers::before(&context.home);
-    let records = runtime.block_on(runner::run(&selected, &context, |left| {
+    let records = runtime.block_on(runner::run(selected, &context, |left| {
         progress.set(&format!(
             "{} of {} checks done; waiting for {}",
             selected.len() - left.len(),
@@ -135,14 +168,12 @@ pub fn run(args: &Args) -> Result<u8> {
     drop(progress);
     // A check that was ended at its deadline may have left a thread that waits.
     runtime.shutdown_background();
-    let report = report::Report {
-        context: &context,
-        records: &records,
+    Ok(Report {
         left_out: checks::all().count() - records.len(),
+        context,
+        records,
         took: begun.elapsed(),
-    };
-    report::show(&report, args.json);
-    Ok(code(&records, args.strict))
+    })
 }
 
 /// The check without which nothing can be said: its failure is another exit code.

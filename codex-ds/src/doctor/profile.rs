@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use codex_ds_wire::secret::Secret;
 use toml_edit::{DocumentMut, Item};
 
+use crate::setup::merge;
 use crate::setup::plan::{self, CONFIG};
 
 /// What the file of a named profile ends with.
@@ -79,6 +80,20 @@ impl Profile {
                 item = item.as_table_like()?.get(key)?;
             }
             Some((item, layer))
+        })
+    }
+
+    /// Where a key stands in the wrong table: the table and the key, dotted. In TOML all that follows
+    /// a `[table]` belongs to it, so a key that is added at the end of a file is not the file's.
+    #[must_use]
+    pub fn elsewhere(&self, path: &[&str]) -> Option<String> {
+        let wanted = path.join(".");
+        self.layers.iter().find_map(|layer| {
+            let document = layer.document.as_ref().ok()?;
+            merge::leaves(document).into_keys().find(|key| {
+                key.strip_suffix(&wanted)
+                    .is_some_and(|table| table.ends_with('.'))
+            })
         })
     }
 
@@ -290,6 +305,20 @@ mod tests {
             key("env_key = \"CODEX_DS_NO_SUCH_VARIABLE\""),
             Err("the variable CODEX_DS_NO_SUCH_VARIABLE is not set".into())
         );
+    }
+
+    #[test]
+    fn a_key_in_the_wrong_table_is_found() {
+        let home = home(&[(
+            "config.toml",
+            &format!("{BASE}model_catalog_json = \"x\"\n"),
+        )]);
+        let profile = Profile::read(home.path(), None);
+        assert_eq!(
+            profile.elsewhere(&["model_catalog_json"]).as_deref(),
+            Some("model_providers.p.model_catalog_json")
+        );
+        assert_eq!(profile.elsewhere(&["model"]), None);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! Both can be pasted into a bug report: keys are masked and the home folder is `~`.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 use std::time::Duration;
 
 use codex_ds_wire::redact::Redactor;
@@ -17,18 +18,23 @@ use crate::{home, ui};
 const SCHEMA_VERSION: u32 = 1;
 
 /// A doctor's visit that has ended.
-pub(super) struct Report<'r> {
-    pub(super) context: &'r Context,
-    pub(super) records: &'r [Record],
+pub(super) struct Report {
+    pub(super) context: Arc<Context>,
+    pub(super) records: Vec<Record>,
     /// How many checks were not asked for.
     pub(super) left_out: usize,
     pub(super) took: Duration,
 }
 
-pub(super) fn show(report: &Report<'_>, as_json: bool) {
-    let redact = Redaction::of(report.context);
+/// Shows a visit; `fixed` is what was repaired before it.
+pub(super) fn show(report: &Report, fixed: Option<&Json>, as_json: bool) {
+    let redact = Redaction::of(&report.context);
     if as_json {
-        ui::json(&redact.json(to_json(report)));
+        let mut json = to_json(report);
+        if let Some(fixed) = fixed {
+            json["fixed"] = fixed.clone();
+        }
+        ui::json(&redact.json(json));
     } else {
         ui::out(&redact.text(&to_text(report)));
     }
@@ -85,7 +91,7 @@ fn count(records: &[Record], status: Status) -> usize {
         .count()
 }
 
-fn to_json(report: &Report<'_>) -> Json {
+fn to_json(report: &Report) -> Json {
     let statuses = [
         Status::Pass,
         Status::Skip,
@@ -98,7 +104,7 @@ fn to_json(report: &Report<'_>) -> Json {
         .map(|status| {
             (
                 status.name().to_owned(),
-                count(report.records, *status).into(),
+                count(&report.records, *status).into(),
             )
         })
         .collect();
@@ -106,8 +112,8 @@ fn to_json(report: &Report<'_>) -> Json {
     json!({
         "schema_version": SCHEMA_VERSION,
         "home": report.context.home,
-        "profile": profile_name(report.context),
-        "versions": versions(report.context),
+        "profile": profile_name(&report.context),
+        "versions": versions(&report.context),
         "counts": counts,
         "checks": report.records,
         "duration_ms": u64::try_from(report.took.as_millis()).unwrap_or(u64::MAX),
@@ -134,8 +140,8 @@ fn system() -> String {
     format!("{name} ({})", std::env::consts::ARCH)
 }
 
-fn to_text(report: &Report<'_>) -> String {
-    let context = report.context;
+fn to_text(report: &Report) -> String {
+    let context = &report.context;
     let mut text = format!(
         "codex-ds doctor: {}, profile {}\n",
         context.home.display(),
@@ -222,8 +228,8 @@ fn one_line(text: &str) -> String {
     text.lines().map(str::trim).collect::<Vec<_>>().join("; ")
 }
 
-fn last_line(report: &Report<'_>) -> String {
-    let of = |status| count(report.records, status);
+fn last_line(report: &Report) -> String {
+    let of = |status| count(&report.records, status);
     let mut parts = Vec::new();
     let failed = of(Status::Fail);
     if failed > 0 {

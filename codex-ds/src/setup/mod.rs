@@ -27,12 +27,15 @@ pub mod merge;
 pub mod plan;
 pub mod profile;
 pub mod receipt;
+mod repair;
 mod report;
 mod servers;
 pub(crate) mod strangers;
 #[cfg(test)]
 mod tests;
 mod verify;
+
+pub(crate) use repair::{Repair, repair};
 
 use plan::Plan;
 use receipt::{Choices, Receipt};

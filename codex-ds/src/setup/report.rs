@@ -50,7 +50,7 @@ pub(super) fn dry_run(args: &Args, home: &Path, plan: &Plan) {
 }
 
 /// A change as a unified diff, secrets masked; a program by its size only.
-fn diff(change: &Change) -> String {
+pub(super) fn diff(change: &Change) -> String {
     let old = change.before.as_deref().map(std::str::from_utf8);
     let (Ok(old), Ok(new)) = (old.unwrap_or(Ok("")), std::str::from_utf8(&change.after)) else {
         return format!("{}: program, {} bytes\n", change.name, change.after.len());

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use codex_ds_mcp::{self as mcp, Command, Launcher, Server};
+use toml_edit::DocumentMut;
 
 use super::receipt::{Choices, MCP as FOLDER, Receipts};
 use crate::error::UserError;
@@ -41,6 +42,30 @@ pub(super) fn wanted(choices: &Choices) -> Result<Vec<&'static Server>> {
 /// The entries as they will be, for `--dry-run`: nothing is installed or started.
 pub(super) fn expected(servers: &[&'static Server], home: &Path) -> Vec<Entry> {
     entries(servers, &Launcher::Venv(home.join(FOLDER)))
+}
+
+/// The entries of those servers that `config` has, started as they are there.
+pub(super) fn present(
+    servers: &[&'static Server],
+    home: &Path,
+    config: &DocumentMut,
+) -> Vec<Entry> {
+    let launcher = |server: &Server| {
+        let program = config
+            .get("mcp_servers")?
+            .get(server.name)?
+            .get("command")?;
+        let program = Path::new(program.as_str()?);
+        Some(if program.ends_with("uvx") {
+            Launcher::Uvx(program.to_path_buf())
+        } else {
+            Launcher::Venv(home.join(FOLDER))
+        })
+    };
+    servers
+        .iter()
+        .filter_map(|server| entries(&[server], &launcher(server)?).pop())
+        .collect()
 }
 
 /// Installs and starts the servers. Where that fails and the user did not name them, they are left

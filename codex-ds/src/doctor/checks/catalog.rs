@@ -82,6 +82,15 @@ fn text(context: &Context) -> Result<(String, PathBuf), Box<Finding>> {
         Box::new(finding)
     };
     let Some(name) = context.profile.text(&[KEY]) else {
+        if let Some(elsewhere) = context.profile.elsewhere(&[KEY]) {
+            return Err(Box::new(
+                Finding::fail("the catalog is named in the wrong table, where Codex ignores it")
+                    .measured(format!("`{elsewhere}`"))
+                    .expected(format!("`{KEY}`, above the first [table]"))
+                    .source(CONFIG)
+                    .remedy("move that line above the first [table]"),
+            ));
+        }
         return Err(again(
             Finding::fail("no catalog is named: Codex takes its models for unknown ones")
                 .measured(format!("no `{KEY}` above the first [table]"))

@@ -31,7 +31,14 @@ pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "config.loads",
         title: "the installed Codex loads it",
-        requires: &["codex.found", "config.parses"],
+        // Codex says of a missing catalog only that a file is missing, and of the others not much more.
+        requires: &[
+            "codex.found",
+            "config.provider",
+            "profiles.read",
+            "catalog.sound",
+            "instructions.file",
+        ],
         cost: Cost::Codex,
         deadline: CODEX_DEADLINE,
         run: |context| Box::pin(loads(context)),
@@ -194,6 +201,17 @@ fn recorded(context: &Context, file: &str) -> Leaves {
         .unwrap_or_default()
 }
 
+/// Keys whose values other checks judge, whoever sets them.
+const JUDGED: &[&str] = &[
+    "allow_login_shell",
+    "features.daemon_auto_start",
+    "features.hooks",
+    "features.unbounded_connection_retries",
+    "features.unified_exec_tty",
+    "sandbox_mode",
+    "web_search",
+];
+
 async fn overridden(context: Arc<Context>) -> Result<Outcome> {
     let asked = programs::asked(&context).await;
     let Ok(Asked {
@@ -202,7 +220,8 @@ async fn overridden(context: Arc<Context>) -> Result<Outcome> {
     else {
         return Ok(Outcome::skip("Codex could not be asked"));
     };
-    let ours = recorded(&context, CONFIG);
+    let mut ours = recorded(&context, CONFIG);
+    ours.retain(|key, _| !JUDGED.contains(&key.as_str()));
     let mut findings = Vec::new();
     for (key, wrote) in &ours {
         let Some(layer) = read["origins"].get(key).map(|origin| &origin["name"]) else {
@@ -426,7 +445,9 @@ fn values(context: &Context) -> Outcome {
                 })
                 .collect();
             let found = profile.get(&path);
-            if (value.good)(found.map(|(item, _)| item)) {
+            // One in the wrong table is named by `config.keys`.
+            let good = (value.good)(found.map(|(item, _)| item));
+            if good || (found.is_none() && profile.elsewhere(&path).is_some()) {
                 continue;
             }
             let key = path.join(".");

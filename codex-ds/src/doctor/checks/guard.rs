@@ -36,7 +36,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "guard.installed",
         title: "the guard's program is the one that set-up installed",
-        requires: &[],
+        requires: &["home.receipt"],
         cost: Cost::Offline,
         deadline: Duration::from_secs(20),
         // It reads and hashes some megabytes.
@@ -267,6 +267,16 @@ async fn trusted(context: Arc<Context>) -> Result<Outcome> {
                 .into());
         }
     };
+    let on = asked
+        .config
+        .as_ref()
+        .ok()
+        .map(|read| &read["config"]["features"]["hooks"]);
+    if on == Some(&json!(false)) {
+        return Ok(Outcome::skip(
+            "hooks are switched off, as guard.hooks-on says",
+        ));
+    }
     let Some(hook) = hooks.iter().find(|hook| hook.command == command) else {
         let others: Vec<&str> = hooks.iter().map(|hook| hook.command.as_str()).collect();
         return Ok(

@@ -173,61 +173,91 @@ fn receipt(context: &Context) -> Outcome {
     )
 }
 
+/// A file or folder that others have rights to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::doctor) struct Loose {
+    pub(in crate::doctor) path: PathBuf,
+    /// Its mode, and the one without the others' rights.
+    pub(in crate::doctor) mode: u32,
+    pub(in crate::doctor) wanted: u32,
+    /// Whether set-up wrote it; a key's file is the user's.
+    pub(in crate::doctor) ours: bool,
+}
+
+/// What others can write to, or read though it is private.
+#[cfg(unix)]
+pub(in crate::doctor) fn loose(context: &Context) -> Vec<Loose> {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let folders = ["", "bin", "rules"].map(|name| context.home.join(name));
+    let ours = folders.into_iter().chain(our_files(context));
+    let all = ours
+        .map(|path| (path, true))
+        .chain(key_files(context).into_iter().map(|path| (path, false)));
+    all.filter_map(|(path, ours)| {
+        let metadata = std::fs::metadata(&path).ok()?;
+        let mode = metadata.permissions().mode() & 0o777;
+        // Which names lie in a folder of ours is no secret.
+        let private = if metadata.is_dir() { 0o022 } else { 0o066 };
+        (mode & private != 0).then_some(Loose {
+            path,
+            mode,
+            wanted: mode & !private & !0o011,
+            ours,
+        })
+    })
+    .collect()
+}
+
 #[cfg(unix)]
 fn permissions(context: &Context) -> Outcome {
-    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+    use std::os::unix::fs::MetadataExt as _;
 
     let ourselves = rustix::process::geteuid().as_raw();
     let mut findings = Vec::new();
-    let mut look = |path: &Path, ours: bool| {
-        let Ok(metadata) = std::fs::metadata(path) else {
-            return;
-        };
-        let mode = metadata.permissions().mode() & 0o777;
-        let wanted = mode & 0o700;
-        let shown = path.display().to_string();
-        let remedy = |finding: Finding| {
-            let finding = finding
-                .measured(format!("mode {mode:04o}"))
-                .expected(format!("mode {wanted:04o}"))
-                .source(shown.clone())
-                .remedy("take the others' rights away")
-                .command(format!("chmod {wanted:o} {}", shell_words::quote(&shown)));
-            if ours { finding.fixable() } else { finding }
-        };
-        if mode & 0o022 != 0 {
-            findings.push(remedy(Finding::fail(format!(
+    for loose in loose(context) {
+        let shown = loose.path.display().to_string();
+        let finding = if loose.mode & 0o022 != 0 {
+            Finding::fail(format!(
                 "others can change {shown}: they could turn the guard off"
-            ))));
-        } else if mode & 0o044 != 0 && !metadata.is_dir() {
-            let finding = if ours {
-                Finding::warn(format!("others can read {shown}"))
-            } else {
-                Finding::fail(format!("others can read the key in {shown}"))
-            };
-            findings.push(remedy(finding));
-        }
-        if ours && metadata.uid() != ourselves {
-            findings.push(
-                Finding::warn(format!("{shown} belongs to another user"))
-                    .measured(format!("user {}", metadata.uid()))
-                    .expected(format!("user {ourselves}"))
-                    .source(shown)
-                    .remedy("use codex-ds as the user who ran set-up"),
-            );
-        }
-    };
-    look(&context.home, true);
-    for name in our_files(context) {
-        look(&name, true);
+            ))
+        } else if loose.ours {
+            Finding::warn(format!("others can read {shown}"))
+        } else {
+            Finding::fail(format!("others can read the key in {shown}"))
+        };
+        let finding = finding
+            .measured(format!("mode {:04o}", loose.mode))
+            .expected(format!("mode {:04o}", loose.wanted))
+            .source(shown.clone())
+            .remedy("take the others' rights away")
+            .command(format!(
+                "chmod {:o} {}",
+                loose.wanted,
+                shell_words::quote(&shown)
+            ));
+        findings.push(if loose.ours {
+            finding.fixable()
+        } else {
+            finding
+        });
     }
-    for folder in ["bin", "rules"] {
-        look(&context.home.join(folder), true);
-    }
-    for key in key_files(context) {
-        look(&key, false);
+    let owner = std::fs::metadata(&context.home).map(|metadata| metadata.uid());
+    if let Some(owner) = owner.ok().filter(|owner| *owner != ourselves) {
+        findings.push(
+            Finding::warn("the profile belongs to another user")
+                .measured(format!("user {owner}"))
+                .expected(format!("user {ourselves}"))
+                .source(context.home.display().to_string())
+                .remedy("use codex-ds as the user who ran set-up"),
+        );
     }
     Outcome::of("readable by you alone", findings)
+}
+
+#[cfg(not(unix))]
+pub(in crate::doctor) fn loose(_: &Context) -> Vec<Loose> {
+    Vec::new()
 }
 
 #[cfg(not(unix))]

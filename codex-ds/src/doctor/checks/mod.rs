@@ -10,7 +10,7 @@ mod config;
 mod endpoint;
 mod engine;
 mod guard;
-mod home;
+pub(in crate::doctor) mod home;
 mod instructions;
 mod mcp;
 mod network;
