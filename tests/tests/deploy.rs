@@ -5,6 +5,8 @@
 mod cluster;
 #[path = "deploy/discovery.rs"]
 mod discovery;
+#[path = "deploy/scenes.rs"]
+mod scenes;
 
 use cluster::{Cluster, State, pod};
 use codex_ds_tests::TestEnvironment;

@@ -29,6 +29,10 @@ pub(crate) struct State {
     pub(crate) jobs: BTreeMap<String, String>,
     /// A path that is refused, and with what: code, reason, message.
     pub(crate) refused: Option<(&'static str, u16, &'static str, &'static str)>,
+    /// A path that nobody may even look at.
+    pub(crate) forbidden: Option<&'static str>,
+    /// After how many changes the server hangs up on everyone.
+    pub(crate) gone_after: Option<usize>,
     /// Every request that changes something.
     pub(crate) changes: Vec<String>,
     /// How many pods the controllers made.
@@ -115,14 +119,16 @@ fn serve(stream: TcpStream, state: &Mutex<State>) {
         body
     };
     let (path, query) = target.split_once('?').unwrap_or((&target, ""));
-    let answer = state
-        .lock()
-        .expect("no test panics while it holds the state")
-        .answer(&method, path, query, &body);
-    let slow = state
-        .lock()
-        .expect("no test panics while it holds the state")
-        .slow;
+    let (answer, slow) = {
+        let mut state = state
+            .lock()
+            .expect("no test panics while it holds the state");
+        let changes = state.changes.len();
+        if state.gone_after.is_some_and(|after| changes >= after) {
+            return;
+        }
+        (state.answer(&method, path, query, &body), state.slow)
+    };
     thread::sleep(slow);
     let (code, kind, text) = answer;
     let mut stream = stream;
@@ -164,6 +170,10 @@ fn status(code: u16, reason: &str, message: &str) -> Answer {
 
 impl State {
     fn answer(&mut self, method: &str, path: &str, query: &str, body: &[u8]) -> Answer {
+        if self.forbidden.is_some_and(|part| path.contains(part)) {
+            let message = "pods is forbidden: User \"me\" cannot list resource";
+            return status(403, "Forbidden", message);
+        }
         if let Some((refused, code, reason, message)) = self.refused
             && path.contains(refused)
             && method != "GET"
