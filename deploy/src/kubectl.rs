@@ -166,8 +166,31 @@ impl Kubectl for Program {
         }
         Err(KubectlError::Failed {
             command: words,
-            message: stderr.unwrap_or_default().trim().to_owned(),
+            message: without_log(&stderr.unwrap_or_default()),
         })
+    }
+}
+
+/// What kubectl says without its own log, whose lines repeat the same with a time in front; with it
+/// where there is nothing else.
+fn without_log(text: &str) -> String {
+    let is_log = |line: &&str| {
+        let mut letters = line.chars();
+        letters.next().is_some_and(|level| "EWI".contains(level))
+            && letters
+                .by_ref()
+                .take(4)
+                .filter(char::is_ascii_digit)
+                .count()
+                == 4
+            && letters.next() == Some(' ')
+    };
+    let said: Vec<&str> = text.lines().filter(|line| !is_log(line)).collect();
+    let said = said.join("\n");
+    if said.trim().is_empty() {
+        text.trim().to_owned()
+    } else {
+        said.trim().to_owned()
     }
 }
 
@@ -207,6 +230,18 @@ mod tests {
         assert_eq!(
             shell(long).run(&["-c", both], Some(&text)).unwrap().len(),
             3000 * 42
+        );
+    }
+
+    #[test]
+    fn its_own_log_is_left_out_where_it_says_more() {
+        let log = "E1130 19:37:14.825406    4782 memcache.go:265] \"Unhandled Error\" err=\"x\"\n";
+        let said = "The connection to the server localhost:8080 was refused\n";
+        assert_eq!(without_log(&format!("{log}{log}{said}")), said.trim());
+        assert_eq!(without_log(log), log.trim());
+        assert_eq!(
+            without_log("Error from server: E1130\n"),
+            "Error from server: E1130"
         );
     }
 

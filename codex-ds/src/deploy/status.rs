@@ -154,6 +154,7 @@ fn text(site: &Site, facts: &Facts, diagnoses: &[Diagnosis]) -> String {
         {
             let state = match (role, pod.phase.as_str()) {
                 (Role::Prepull, "Running") | (Role::Staging, "Succeeded") => "there",
+                (Role::Staging, "Running") if !pod.progress.is_empty() => &pod.progress,
                 (_, "Pending" | "Running") => "on its way",
                 (_, other) => other,
             };

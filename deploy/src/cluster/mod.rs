@@ -127,6 +127,8 @@ pub struct PodFacts {
     pub last_end: Option<(i64, String)>,
     /// Whether it is being deleted.
     pub deleting: bool,
+    /// How far it is, for a download of the model: the last line of its log.
+    pub progress: String,
 }
 
 /// What the cluster noted about an object.

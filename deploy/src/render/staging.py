@@ -1,11 +1,32 @@
-import hashlib, os, sys
+import hashlib, os, sys, threading
 from huggingface_hub import HfApi, snapshot_download
 
 repository, revision, target = sys.argv[1:4]
-snapshot_download(repository, revision=revision, local_dir=target)
 files = HfApi().model_info(repository, revision=revision, files_metadata=True).siblings
+total = sum(file.size for file in files)
+
+
+def on_disk():
+    return sum(os.lstat(os.path.join(at, name)).st_size for at, _, names in os.walk(target) for name in names)
+
+
+# The last line of the log is what `codex-ds deploy status` shows.
+done = threading.Event()
+
+
+def tell():
+    while not done.wait(30):
+        try:
+            print(f"fetched {min(on_disk(), total) / 2**30:.1f} of {total / 2**30:.1f} GiB", flush=True)
+        except OSError:
+            pass  # a file was renamed in between
+
+
+threading.Thread(target=tell, daemon=True).start()
+snapshot_download(repository, revision=revision, local_dir=target)
+done.set()
 bad = []
-for file in files:
+for number, file in enumerate(files, 1):
     path = os.path.join(target, file.rfilename)
     if os.path.getsize(path) != file.size:
         bad.append(file.rfilename)
@@ -18,7 +39,7 @@ for file in files:
         if digest.hexdigest() != file.lfs.sha256:
             bad.append(file.rfilename)
             continue
-    print("verified", file.rfilename, flush=True)
+    print(f"verified {number} of {len(files)} files: {file.rfilename}", flush=True)
 for name in bad:
     os.remove(os.path.join(target, name))
 if bad:

@@ -109,6 +109,8 @@ const WRONG: &[(&str, &str)] = &[
     ("name = \"vllm-deepseek-v4-flash\"", "name = \"4-flash\""),
     ("recipe = \"eugr-b12x\"", "recipe = \"eugr\""),
     ("# context = \"…\"", "context = 7 #"),
+    ("# kubernetes = \"1.36\"", "kubernetes = \"1.99\" #"),
+    ("# context = \"…\"", "pod_security_label = \"yes\" #"),
     (
         "pull_policy = \"IfNotPresent\"",
         "pull_policy = \"Sometimes\"",
@@ -146,6 +148,24 @@ const WRONG: &[(&str, &str)] = &[
     ("hca = [\"rocep1s0f1:1\"]", "hca = []"),
     ("gid_index = \"auto\"", "gid_index = 256"),
     ("mem_gib = 119.7", "mem_gib = 8"),
+    ("gid_index = \"auto\"", "control_ip = \"224.0.0.1\""),
+    ("gid_index = \"auto\"", "control_if = \"e/0\""),
+    (
+        "served_name = \"deepseek-v4-flash\"",
+        "served_name = \"x\"\nweights_gib = 0",
+    ),
+    ("max_num_seqs = 8", "prefix_caching = \"on\""),
+    ("shm = \"16Gi\"", "host_ipc = 1"),
+    ("shm = \"16Gi\"", "models_mount = \"models\""),
+    (
+        "cache_host_path = \"/mnt/models/.vllm-cache\"",
+        "cache_host_path = \"/a b\"",
+    ),
+    ("merge_nics = false", "merge_nics = 0"),
+    ("lws:lb_ip = \"192.168.65.10\"", "lb_annotation = \"\""),
+    ("node_port = 30800", "address = 1"),
+    ("node_port = 30400", "address = \"\""),
+    ("enabled = true", "enabled = \"true\""),
     ("api_port = 8000", "api_port = 70000"),
     ("master_port = 29501", "master_port = 8000"),
     ("max_model_len = 262144", "max_model_len = 262100"),
@@ -203,14 +223,53 @@ const WRONG: &[(&str, &str)] = &[
     ("[model]\n", "[[model]]\n"),
 ];
 
+/// What is said of every line of [`WRONG`].
+fn said_of_all() -> String {
+    WRONG
+        .iter()
+        .map(|(from, to)| [*to, "\n    ", &faults(from, to).join("\n    "), "\n\n"].concat())
+        .collect()
+}
+
+/// Every key that a site may have, by its table: what is said of a key that none has names them.
+#[test]
+fn no_key_is_without_a_wrong_value() {
+    let said = said_of_all();
+    for (table, line) in [
+        ("", "version = 1"),
+        ("cluster.", "[cluster]"),
+        ("image.", "[image]"),
+        ("model.", "[model]"),
+        ("nodes.head.", "[nodes.head]"),
+        ("serve.", "[serve]"),
+        ("nccl.", "[nccl]"),
+        ("storage.", "[storage]"),
+        ("expose.", "[expose]"),
+        ("router.", "[router]"),
+        ("probes.", "[probes]"),
+    ] {
+        let text = text(Shape::Deployments) + "\n[probes]\nstartup_minutes = 60\n";
+        let strange = text.replacen(line, &format!("{line}\nzzz = 1"), 1);
+        let Err(SiteError::Faults(Faults(faults))) = parse(&strange) else {
+            panic!("{line} takes zzz")
+        };
+        let known = faults[0].expected.strip_prefix("one of ").unwrap();
+        for key in known.split(", ") {
+            let is_table = text.contains(&format!("[{table}{key}")) || key.ends_with("flags");
+            let node =
+                table == "nodes.head." && said.contains(&format!("    nodes.worker.{key}: "));
+            assert!(
+                is_table || node || key == "env" || said.contains(&format!("    {table}{key}: ")),
+                "{table}{key} is tried with no wrong value"
+            );
+        }
+    }
+}
+
 /// Each rule of the schema: a wrong value, and what is said of it.
 #[test]
 fn a_wrong_value_is_named_with_what_was_expected() {
-    let mut said = String::new();
-    for (from, to) in WRONG {
-        said += &[to, "\n    ", &faults(from, to).join("\n    "), "\n\n"].concat();
-    }
-    insta::assert_snapshot!(said);
+    insta::assert_snapshot!(said_of_all());
 }
 
 proptest::proptest! {

@@ -75,6 +75,26 @@ fn a_slow_pull_and_a_rank_that_comes_first_or_last_are_no_failures() {
 }
 
 #[test]
+fn a_download_tells_how_far_it_is() {
+    let mut state = empty();
+    for (name, phase) in [("one", "Running"), ("two", "Succeeded")] {
+        let download = with_status(name, "staging", &json!({ "phase": phase }));
+        state.objects.insert(format!("{PODS}/{name}"), download);
+    }
+    let log = "fetched 42.1 of 155.4 GiB\n".to_owned();
+    state.logs.insert("one".to_owned(), log);
+    let (environment, _cluster) = world(state);
+    let status = environment.codex_ds(["deploy", "status"]).run();
+    let lines: Vec<&str> = status
+        .stdout
+        .lines()
+        .filter(|line| line.starts_with("model"))
+        .map(|line| line.rsplit("  ").next().unwrap_or_default().trim())
+        .collect();
+    assert_eq!(lines, ["fetched 42.1 of 155.4 GiB", "there"], "{status:?}");
+}
+
+#[test]
 fn what_the_cluster_noted_tells_why_a_pod_does_not_start() {
     let noted = event(
         HEAD,

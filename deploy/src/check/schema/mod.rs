@@ -148,10 +148,10 @@ impl Kind {
     }
 }
 
-/// Whether the fields of an object's kind are known.
+/// Whether the fields of an object's kind are known, or it is no object of a cluster.
 pub(super) fn knows(object: &Node) -> bool {
     let kind = object.text_of("kind");
-    API.kinds.iter().any(|(_, name)| *name == kind)
+    kind == "Kustomization" || API.kinds.iter().any(|(_, name)| *name == kind)
 }
 
 /// What is wrong with an object's fields by a version of Kubernetes.

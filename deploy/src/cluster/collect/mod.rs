@@ -93,6 +93,13 @@ pub(super) fn about(
         ];
         (facts.metrics, facts.canary) = engine.join().unwrap_or_default();
     });
+    let downloads = |pod: &&mut PodFacts| pod.role == Role::Staging && pod.phase == "Running";
+    for pod in facts.pods.iter_mut().filter(downloads) {
+        let namespace = site.namespace.as_str();
+        let args = ["logs", "--namespace", namespace, "--tail=1", &pod.name];
+        pod.progress = kubectl.run(&args, None).unwrap_or_default();
+        pod.progress.truncate(pod.progress.trim_end().len());
+    }
     facts
 }
 

@@ -62,6 +62,7 @@ pub(super) fn read(pod: &Value) -> PodFacts {
         unscheduled,
         last_end: ended,
         deleting: metadata["deletionTimestamp"].is_string(),
+        progress: String::new(),
     }
 }
 
