@@ -31,7 +31,8 @@ pub(crate) struct State {
     pub(crate) refused: Option<(&'static str, u16, &'static str, &'static str)>,
     /// A path that nobody may even look at.
     pub(crate) forbidden: Option<&'static str>,
-    /// After how many changes the server hangs up on everyone.
+    /// After how many changes the server answers no one any more. It says so, since kubectl goes on for
+    /// half a minute when a server hangs up.
     pub(crate) gone_after: Option<usize>,
     /// Every request that changes something.
     pub(crate) changes: Vec<String>,
@@ -123,10 +124,6 @@ fn serve(stream: TcpStream, state: &Mutex<State>) {
         let mut state = state
             .lock()
             .expect("no test panics while it holds the state");
-        let changes = state.changes.len();
-        if state.gone_after.is_some_and(|after| changes >= after) {
-            return;
-        }
         (state.answer(&method, path, query, &body), state.slow)
     };
     thread::sleep(slow);
@@ -170,6 +167,12 @@ fn status(code: u16, reason: &str, message: &str) -> Answer {
 
 impl State {
     fn answer(&mut self, method: &str, path: &str, query: &str, body: &[u8]) -> Answer {
+        if self
+            .gone_after
+            .is_some_and(|after| self.changes.len() >= after)
+        {
+            return status(503, "ServiceUnavailable", "the server is going away");
+        }
         if self.forbidden.is_some_and(|part| path.contains(part)) {
             let message = "pods is forbidden: User \"me\" cannot list resource";
             return status(403, "Forbidden", message);
