@@ -1,6 +1,6 @@
 //! Brace expansion: `a{b,c}d` and `{1..3}`.
 
-use crate::limits;
+use crate::budgets::passes;
 use crate::syntax::Piece;
 
 /// One character of a word outside quotes, or a piece that braces do not look into.
@@ -11,7 +11,7 @@ enum Item<'p> {
 }
 
 /// All words that a word's braces stand for; `None` if there are too many.
-pub(crate) fn expand(pieces: &[Piece]) -> Option<Vec<Vec<Piece>>> {
+pub(crate) fn expand(pieces: &[Piece], most: u32) -> Option<Vec<Vec<Piece>>> {
     let braced = pieces
         .iter()
         .any(|piece| matches!(piece, Piece::Plain(text) if text.contains('{')));
@@ -28,14 +28,14 @@ pub(crate) fn expand(pieces: &[Piece]) -> Option<Vec<Vec<Piece>>> {
     let mut queue = vec![items];
     let mut words = Vec::new();
     while let Some(items) = queue.pop() {
-        match split(&items) {
+        match split(&items, most) {
             Some(variants) => {
                 // The first variant must come out first.
                 queue.extend(variants.into_iter().rev());
             }
             None => words.push(collect(&items)),
         }
-        if queue.len() + words.len() > limits::FIELDS {
+        if passes(queue.len() + words.len(), most) {
             return None;
         }
     }
@@ -43,7 +43,7 @@ pub(crate) fn expand(pieces: &[Piece]) -> Option<Vec<Vec<Piece>>> {
 }
 
 /// Expands the first brace that can be expanded.
-fn split<'p>(items: &[Item<'p>]) -> Option<Vec<Vec<Item<'p>>>> {
+fn split<'p>(items: &[Item<'p>], most: u32) -> Option<Vec<Vec<Item<'p>>>> {
     let is = |i: usize, c: char| matches!(items.get(i), Some(Item::Char(x)) if *x == c);
     for open in (0..items.len()).filter(|i| is(*i, '{')) {
         let mut level = 0;
@@ -60,7 +60,7 @@ fn split<'p>(items: &[Item<'p>]) -> Option<Vec<Vec<Item<'p>>>> {
                 }
                 let inner = &items[open + 1..i];
                 let alternatives: Vec<Vec<Item<'p>>> = if commas.is_empty() {
-                    match sequence(inner) {
+                    match sequence(inner, most) {
                         Some(texts) => texts
                             .iter()
                             .map(|text| text.chars().map(Item::Char).collect())
@@ -93,7 +93,7 @@ fn split<'p>(items: &[Item<'p>]) -> Option<Vec<Vec<Item<'p>>>> {
 }
 
 /// `1..5`, `1..9..2` or `a..e`.
-fn sequence(items: &[Item<'_>]) -> Option<Vec<String>> {
+fn sequence(items: &[Item<'_>], most: u32) -> Option<Vec<String>> {
     let mut text = String::new();
     for item in items {
         match item {
@@ -122,7 +122,7 @@ fn sequence(items: &[Item<'_>]) -> Option<Vec<String>> {
     };
     let step = step.saturating_abs().max(1);
     let count = usize::try_from(from.abs_diff(to) / step.unsigned_abs()).ok()?;
-    let count = count.min(limits::FIELDS);
+    let count = count.min(usize::try_from(most).ok()?);
     let step = if from <= to { step } else { -step };
     let width = if !letters && (first.starts_with('0') || last.starts_with('0')) {
         first.len().max(last.len())

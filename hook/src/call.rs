@@ -3,6 +3,7 @@
 use codex_ds_rules::readonly::READ_ONLY;
 use codex_ds_rules::wrappers::{self, Where};
 
+use crate::budgets::passes;
 use crate::explain::Step;
 use crate::interpreter::{Eval, Interpreter};
 use crate::judge::Line;
@@ -12,7 +13,7 @@ use crate::syntax::{Assign, Piece, Simple, Word};
 use crate::value::Value;
 use crate::variables::{Shared, Variable};
 use crate::verdict::Denial;
-use crate::{builtins, candidates, environment, limits, shells, wrapping};
+use crate::{builtins, candidates, environment, shells, wrapping};
 
 /// Builtins whose arguments are assignments.
 const DECLARES: &[&str] = &["declare", "typeset", "local", "export", "readonly"];
@@ -20,7 +21,7 @@ const DECLARES: &[&str] = &["declare", "typeset", "local", "export", "readonly"]
 impl Interpreter<'_> {
     pub(crate) fn simple(&mut self, simple: &Simple, state: &mut State) -> Eval<Value> {
         self.step()?;
-        if state.names() > limits::NAMES {
+        if passes(state.names(), self.policy.budgets.names) {
             return Err(Denial::new("shell.limit", "variables and functions"));
         }
         if !self.inner_code {
@@ -165,13 +166,11 @@ impl Interpreter<'_> {
             self.deny("shell.unknown-code", name.shown())?;
         }
         self.level += 1;
-        let base = name.base_name();
-        let output = match base.as_known() {
-            Some(program) if !program.is_empty() => {
-                let program = program.to_owned();
-                self.program(name, &program, args, state)
-            }
-            _ => candidates::run(self, name, args, state),
+        let program = name.raw().rsplit('/').next().unwrap_or_default();
+        let output = if program.is_empty() || !Value::is_known_text(program) {
+            candidates::run(self, name, args, state)
+        } else {
+            self.program(name, program, args, state)
         };
         self.level -= 1;
         output
@@ -253,7 +252,7 @@ impl Interpreter<'_> {
 
     /// An alias: its text stands for the name. The alias itself is not expanded in it.
     fn alias(&mut self, value: &str, args: &[Value], state: &mut State) -> Eval<Value> {
-        let script = crate::syntax::parse(value, self.depth);
+        let script = crate::syntax::parse(value, self.depth, self.policy.budgets);
         let mut output = Value::default();
         let last = script.commands.len().saturating_sub(1);
         for (i, command) in script.commands.iter().enumerate() {
@@ -319,7 +318,7 @@ impl Interpreter<'_> {
 
     /// Text that a shell reads.
     pub(crate) fn code(&mut self, text: &Value, state: &mut State) -> Eval<Value> {
-        if text.is_unknown() || text.raw().len() > limits::SCRIPT_BYTES {
+        if text.is_unknown() || passes(text.raw().len(), self.policy.budgets.bytes) {
             self.deny("shell.unknown-code", text.shown())?;
             return Ok(Value::output());
         }

@@ -24,15 +24,28 @@ fn hides(c: char) -> bool {
 
 /// Whether a text has such a character at all.
 pub(crate) fn any(text: &str) -> bool {
-    text.chars().any(hides)
+    // All of them are control bytes or lie beyond ASCII, where most commands have nothing.
+    let plain = |b: u8| (b' '..0x7f).contains(&b) || matches!(b, b'\n' | b'\t');
+    !text.bytes().all(plain) && text.chars().any(hides)
 }
 
 /// The first such character outside these ranges of bytes, which are data: the insides of quotes
 /// and the bodies of here-documents. No text may hold NUL: bash would never see what follows it.
-pub(crate) fn outside(text: &str, data: &[(usize, usize)]) -> Option<usize> {
+pub(crate) fn outside(text: &str, mut data: Vec<(usize, usize)>) -> Option<usize> {
+    data.sort_unstable();
+    // Ranges may lie in each other: how far those that begin up to here reach.
+    let (mut next, mut reach) = (0, 0);
     text.char_indices()
         .filter(|(_, c)| hides(*c))
-        .find(|(at, c)| *c == '\0' || !data.iter().any(|(from, to)| (from..to).contains(&at)))
+        .find(|(at, c)| {
+            while let Some((from, to)) = data.get(next)
+                && from <= at
+            {
+                reach = reach.max(*to);
+                next += 1;
+            }
+            *c == '\0' || *at >= reach
+        })
         .map(|(at, _)| at)
 }
 

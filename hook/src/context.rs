@@ -13,6 +13,26 @@ pub trait Files {
 
     /// Whether anything is at this path.
     fn exists(&self, path: &Path) -> bool;
+
+    /// What is at this path, of which only the last part may be a link.
+    fn at(&self, path: &Path) -> There {
+        if self.exists(path) {
+            There::Something
+        } else {
+            There::Nothing
+        }
+    }
+}
+
+/// What is at a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum There {
+    /// Nothing.
+    Nothing,
+    /// Something that is no link.
+    Something,
+    /// A symbolic link to this.
+    Link(PathBuf),
 }
 
 /// No file exists.
@@ -51,6 +71,14 @@ impl Files for RealFiles {
 
     fn exists(&self, path: &Path) -> bool {
         path.symlink_metadata().is_ok()
+    }
+
+    fn at(&self, path: &Path) -> There {
+        match std::fs::read_link(path) {
+            Ok(target) => There::Link(target),
+            Err(e) if e.kind() == std::io::ErrorKind::InvalidInput => There::Something,
+            Err(_) => There::Nothing,
+        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! Words as bash expands them: braces, tilde, parameters, substitutions, splitting and globs.
 
 use crate::braces;
+use crate::budgets::passes;
 use crate::interpreter::{Eval, Interpreter};
-use crate::limits;
 use crate::state::State;
 use crate::syntax::{Command, Index, Op, Param, Piece, RedirectOp, Script, Word};
 use crate::value::Value;
@@ -113,10 +113,11 @@ impl Interpreter<'_> {
         let mut fields = Vec::with_capacity(words.len());
         for word in words {
             fields.append(&mut self.expand(word, state)?);
-            if fields.len() > limits::FIELDS {
+            if passes(fields.len(), self.policy.budgets.words) {
                 return Err(Denial::new("shell.limit", "words of one command"));
             }
         }
+        self.steps(fields.len())?;
         Ok(fields)
     }
 
@@ -127,7 +128,7 @@ impl Interpreter<'_> {
         {
             return Ok(vec![Value::known(text.as_str())]);
         }
-        let Some(variants) = braces::expand(&word.pieces) else {
+        let Some(variants) = braces::expand(&word.pieces, self.policy.budgets.words) else {
             return Err(Denial::new("shell.limit", "brace expansion"));
         };
         let mut fields = Fields::new(Mode::Fields);
@@ -200,7 +201,7 @@ impl Interpreter<'_> {
                     fields.started = true;
                 }
             }
-            if fields.done.len() > limits::FIELDS {
+            if passes(fields.done.len(), self.policy.budgets.words) {
                 return Err(Denial::new("shell.limit", "words of one command"));
             }
         }
@@ -281,7 +282,7 @@ impl Interpreter<'_> {
         if !reads {
             inner.stdin = Some(Value::unknown());
         }
-        let output = self.nested(|this| this.run(&script.commands, &mut inner))?;
+        let output = self.apart(inner, |this, inner| this.run(&script.commands, inner))?;
         if reads {
             self.written.insert(path.clone(), output);
         }

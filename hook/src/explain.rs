@@ -39,10 +39,8 @@ pub fn explain(command: &str, policy: &Policy, context: &Context<'_>) -> Explana
     interpreter.trace = Some(Vec::new());
     let cwd = crate::value::Value::known(context.cwd.to_string_lossy());
     let mut state = crate::state::State::new(cwd);
-    let verdict = match interpreter.script(command, &mut state) {
-        Ok(_) => Verdict::Allow,
-        Err(denial) => Verdict::Deny(denial),
-    };
+    let result = interpreter.script(command, &mut state).map(drop);
+    let verdict = interpreter.verdict(result);
     let span = interpreter
         .span
         .map(|span| span.start as usize..span.end as usize)

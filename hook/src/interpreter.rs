@@ -1,6 +1,7 @@
 //! Follows a script command by command. Every way through it counts: both sides of a branch, and
 //! every turn of a loop over known values.
 
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
 use codex_ds_rules::wrappers::Where;
@@ -8,7 +9,8 @@ use codex_ds_rules::wrappers::Where;
 use crate::context::Context;
 use crate::explain::Step;
 use crate::limits;
-use crate::places::absolute;
+use crate::links::Touches;
+use crate::places::{Roots, absolute};
 use crate::policy::Policy;
 use crate::state::{Function, State};
 use crate::syntax::{
@@ -16,7 +18,7 @@ use crate::syntax::{
 };
 use crate::value::Value;
 use crate::variables::Shared;
-use crate::verdict::Denial;
+use crate::verdict::{Denial, Verdict};
 
 pub(crate) type Eval<T> = Result<T, Box<Denial>>;
 
@@ -41,6 +43,12 @@ pub(crate) struct Interpreter<'a> {
     pub(crate) level: u32,
     /// Where the command at hand stands in the text that was asked about.
     pub(crate) span: Option<Span>,
+    /// Looks at the disk.
+    pub(crate) looks: Cell<u32>,
+    /// The places that rules speak of.
+    pub(crate) roots: Roots,
+    /// The paths that were met.
+    pub(crate) touched: RefCell<Touches>,
     steps: u32,
     descriptors: u32,
 }
@@ -59,14 +67,28 @@ impl<'a> Interpreter<'a> {
             trace: None,
             level: 0,
             span: None,
+            looks: Cell::new(0),
+            roots: Roots::new(context, policy),
+            touched: RefCell::default(),
             steps: 0,
             descriptors: 63,
         }
     }
 
+    /// The verdict at the end of an analysis that came out like this.
+    pub(crate) fn verdict(&mut self, result: Eval<()>) -> Verdict {
+        match result
+            .and_then(|()| self.step())
+            .and_then(|()| self.follow_links())
+        {
+            Ok(()) => Verdict::Allow,
+            Err(denial) => Verdict::Deny(denial),
+        }
+    }
+
     /// Reads a script and follows it. Gives what it prints.
     pub(crate) fn script(&mut self, text: &str, state: &mut State) -> Eval<Value> {
-        let script = syntax::parse(text, self.depth);
+        let script = syntax::parse(text, self.depth, self.policy.budgets);
         if let Some(at) = script.concealed {
             return crate::characters::deny(text, at);
         }
@@ -106,7 +128,7 @@ impl<'a> Interpreter<'a> {
 
     /// Runs `inner` one level deeper.
     pub(crate) fn nested<T>(&mut self, inner: impl FnOnce(&mut Self) -> Eval<T>) -> Eval<T> {
-        if self.depth >= limits::DEPTH {
+        if self.depth >= self.policy.budgets.depth {
             return Err(Denial::new("shell.limit", "depth"));
         }
         self.depth += 1;
@@ -132,9 +154,19 @@ impl<'a> Interpreter<'a> {
     }
 
     pub(crate) fn step(&mut self) -> Eval<()> {
-        self.steps += 1;
-        if self.steps > limits::STEPS {
+        self.steps(1)
+    }
+
+    /// Counts work: commands, and words of them.
+    pub(crate) fn steps(&mut self, count: usize) -> Eval<()> {
+        self.steps = self
+            .steps
+            .saturating_add(u32::try_from(count).unwrap_or(u32::MAX));
+        if self.steps > self.policy.budgets.steps {
             return Err(Denial::new("shell.limit", "steps"));
+        }
+        if self.looks.get() > self.policy.budgets.lookups {
+            return Err(Denial::new("shell.limit", "looks at the disk"));
         }
         Ok(())
     }
@@ -159,7 +191,7 @@ impl<'a> Interpreter<'a> {
     }
 
     /// Runs `inner` in a shell of its own, whose traps run when it ends.
-    fn apart(
+    pub(crate) fn apart(
         &mut self,
         mut state: State,
         inner: impl FnOnce(&mut Self, &mut State) -> Eval<Value>,
@@ -321,11 +353,12 @@ impl<'a> Interpreter<'a> {
         }
         let mut output = Value::default();
         let reads = state.stdin.as_ref().is_some_and(Value::is_known);
-        for _ in 0..if reads {
-            limits::TURNS
+        let turns = if reads {
+            self.policy.budgets.turns
         } else {
             limits::BLIND_TURNS
-        } {
+        };
+        for _ in 0..turns {
             let before = (state.variables.clone(), state.stdin.clone());
             output.push_value(&self.run(condition, state)?);
             let skipped = state.clone();
@@ -358,8 +391,9 @@ impl<'a> Interpreter<'a> {
             None if state.positional.is_empty() => vec![Value::unknown()],
             None => state.positional.to_vec(),
         };
-        if values.len() > limits::TURNS {
-            values.truncate(limits::TURNS);
+        let turns = usize::try_from(self.policy.budgets.turns).unwrap_or(usize::MAX);
+        if values.len() > turns {
+            values.truncate(turns);
             values.push(Value::unknown());
         }
         let mut output = Value::default();

@@ -12,6 +12,7 @@
 mod acts;
 mod arithmetic;
 mod braces;
+mod budgets;
 mod builtins;
 mod call;
 mod candidates;
@@ -28,6 +29,7 @@ mod interpreter;
 mod judge;
 mod launched;
 mod limits;
+mod links;
 mod lists;
 mod mask;
 mod operators;
@@ -50,7 +52,8 @@ mod variables;
 mod verdict;
 mod wrapping;
 
-pub use context::{Context, Files, NoFiles, RealFiles, find_workspace};
+pub use budgets::Budgets;
+pub use context::{Context, Files, NoFiles, RealFiles, There, find_workspace};
 pub use explain::{Explanation, Step, explain};
 pub use mask::mask;
 pub use policy::{Host, Log, Policy, PolicyError, default_policy_toml};
@@ -62,21 +65,17 @@ pub use verdict::{Denial, Verdict};
 pub fn evaluate(command: &str, policy: &Policy, context: &Context<'_>) -> Verdict {
     let mut interpreter = interpreter::Interpreter::new(policy, context);
     let mut state = state::State::new(value::Value::known(context.cwd.to_string_lossy()));
-    match interpreter.script(command, &mut state) {
-        Ok(_) => Verdict::Allow,
-        Err(denial) => Verdict::Deny(denial),
-    }
+    let result = interpreter.script(command, &mut state).map(drop);
+    interpreter.verdict(result)
 }
 
 /// Decides about a patch for `apply_patch`: the paths it touches.
 #[must_use]
 pub fn evaluate_patch(patch: &str, policy: &Policy, context: &Context<'_>) -> Verdict {
-    let interpreter = interpreter::Interpreter::new(policy, context);
+    let mut interpreter = interpreter::Interpreter::new(policy, context);
     let state = state::State::new(value::Value::known(context.cwd.to_string_lossy()));
-    match interpreter.patch(patch, &state) {
-        Ok(()) => Verdict::Allow,
-        Err(denial) => Verdict::Deny(denial),
-    }
+    let result = interpreter.patch(patch, &state);
+    interpreter.verdict(result)
 }
 
 /// Decides about a call of a tool that is no shell: `mcp__server__tool`, or one of Codex's own.
@@ -89,8 +88,6 @@ pub fn evaluate_tool(
 ) -> Verdict {
     let mut interpreter = interpreter::Interpreter::new(policy, context);
     let mut state = state::State::new(value::Value::known(context.cwd.to_string_lossy()));
-    match tools::check(&mut interpreter, name, input, &mut state) {
-        Ok(()) => Verdict::Allow,
-        Err(denial) => Verdict::Deny(denial),
-    }
+    let result = tools::check(&mut interpreter, name, input, &mut state);
+    interpreter.verdict(result)
 }

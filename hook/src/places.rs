@@ -1,10 +1,14 @@
 //! Where a path leads, and what may be done there.
 
-use codex_ds_rules::effects::Act;
-use codex_ds_rules::paths;
-use codex_ds_rules::wrappers::Where;
+use std::path::Path;
 
+use codex_ds_rules::effects::Act;
+use codex_ds_rules::wrappers::Where;
+use codex_ds_rules::{is_form, paths};
+
+use crate::context::Context;
 use crate::interpreter::{Eval, Interpreter};
+use crate::policy::Policy;
 use crate::state::State;
 use crate::value::Value;
 use crate::verdict::Denial;
@@ -32,13 +36,24 @@ impl Interpreter<'_> {
             "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0" => {
                 state.stdin.clone().unwrap_or_else(Value::unknown)
             }
-            path => self
-                .context
-                .files
-                .read(path.as_ref(), crate::limits::FILE_BYTES)
-                .filter(|text| (text.len() as u64) < crate::limits::FILE_BYTES)
-                .map_or_else(Value::unknown, Value::known),
+            path => self.file_content(path),
         }
+    }
+
+    fn file_content(&self, path: &str) -> Value {
+        if !self.may_look() {
+            return Value::unknown();
+        }
+        let limit = u64::from(self.policy.budgets.file_bytes);
+        let text = self.context.files.read(path.as_ref(), limit);
+        text.filter(|text| (text.len() as u64) < limit)
+            .map_or_else(Value::unknown, Value::known)
+    }
+
+    /// Counts a look at the disk. Once there were too many, the next step of the script denies.
+    fn may_look(&self) -> bool {
+        self.looks.set(self.looks.get() + 1);
+        self.looks.get() <= self.policy.budgets.lookups
     }
 
     /// Whether the script itself wrote this file.
@@ -52,7 +67,9 @@ impl Interpreter<'_> {
     pub(crate) fn is_missing(&self, path: &Value) -> bool {
         match path.as_known() {
             Some(path) => {
-                !self.written.contains_key(path) && !self.context.files.exists(path.as_ref())
+                !self.written.contains_key(path)
+                    && self.may_look()
+                    && !self.context.files.exists(path.as_ref())
             }
             None => false,
         }
@@ -79,61 +96,74 @@ impl Interpreter<'_> {
         if act == Act::Nothing || path.is_empty() {
             return Ok(());
         }
-        let full = self.behind_links(absolute(path, state), path);
-        let shown = || format!("{} {}", verb(act), path.shown());
+        let full = self.behind_links(absolute(path, state), path, act);
+        self.judge_path(act, &full, path, &self.roots)?;
+        if full.raw().starts_with('/') && !is_harmless(&full) {
+            self.touch(act, path, &full, state)?;
+        }
+        Ok(())
+    }
+
+    /// Checks an act on a path that is absolute; `written` is what stands in the command.
+    pub(crate) fn judge_path(
+        &self,
+        act: Act,
+        full: &Value,
+        written: &Value,
+        roots: &Roots,
+    ) -> Eval<()> {
+        let shown = || format!("{} {}", verb(act), written.shown());
         if act == Act::Read {
-            if self.is_secret(&full, path) || self.is_listed(&full, &self.policy.secrets) {
+            let name = if roots.resolved { full } else { written }.base_name();
+            if roots.is_secret(full, &name) || is_listed(full, &roots.secrets) {
                 self.deny("secret.read", shown())?;
             }
-            return self.network_path(&full);
+            return self.network_path(full);
         }
-        let harmless = paths::HARMLESS_DEVICES
-            .iter()
-            .any(|device| below(&full, device));
+        let harmless = is_harmless(full);
         if self.place == Where::Remote && !harmless {
             self.deny("remote.write", shown())?;
         }
-        self.network_path(&full)?;
-        if self.is_listed(&full, &self.policy.protected)
-            || self.is_listed(&full, &self.policy.secrets)
-        {
+        self.network_path(full)?;
+        if is_listed(full, &roots.protected) || is_listed(full, &roots.secrets) {
             self.deny("guard.protected", shown())?;
         }
         let removes = matches!(act, Act::Delete | Act::Move);
-        if self.is_guard(&full) || (removes && self.contains_guard(&full)) {
+        // Where the guard's home lies in the folder, it goes with it.
+        if roots.is_guard(full) || (removes && below_known(&roots.codex_home, full)) {
             self.deny("guard.tamper", shown())?;
         }
-        if is_device(&full) {
+        if is_device(full) {
             self.deny("disk.write", shown())?;
         }
-        if below(&full, "/proc") || below(&full, "/sys") {
+        if below(full, "/proc") || below(full, "/sys") {
             self.deny("kernel.write", shown())?;
         }
-        let home = self.context.home.to_string_lossy();
-        if act == Act::Mode && below_known(&home, &full) {
+        if act == Act::Mode && below_known(&roots.home, full) {
             self.deny("users.permissions", shown())?;
         }
-        if self.in_home(&full, paths::HISTORIES) || self.in_home(&full, paths::SECRETS) {
+        if roots.in_home(full, paths::HISTORIES) || roots.in_home(full, paths::SECRETS) {
             self.deny("secret.read", shown())?;
         }
         if harmless && !removes {
             return Ok(());
         }
-        let workspace = self.context.workspace.to_string_lossy().into_owned();
-        let cwd = self.context.cwd.to_string_lossy().into_owned();
         if removes
-            && [&workspace, &cwd]
+            && [&roots.workspace, &roots.cwd]
                 .into_iter()
-                .any(|root| below_known(root, &full))
+                .any(|root| below_known(root, full))
         {
             return self.deny("delete.workspace-root", shown());
         }
-        if below(&full, &workspace) || below(&full, &cwd) {
-            return self.act_in_workspace(act, &full, &workspace, &shown());
+        if below(full, &roots.workspace) || below(full, &roots.cwd) {
+            return match in_workspace(act, full, &roots.workspace) {
+                Some(rule) => self.deny(rule, shown()),
+                None => Ok(()),
+            };
         }
         let temporary = paths::TEMP_FOLDERS
             .iter()
-            .any(|folder| strictly_below(&full, folder));
+            .any(|folder| strictly_below(full, folder));
         if temporary {
             return match act {
                 Act::Delete => self.deny("delete.file", shown()),
@@ -141,15 +171,13 @@ impl Interpreter<'_> {
             };
         }
         match act {
-            Act::Delete | Act::Move if full.is_unknown() => {
-                if act == Act::Delete {
-                    self.deny("delete.file", shown())?;
-                }
-                Ok(())
-            }
+            Act::Delete if full.is_unknown() => self.deny("delete.file", shown()),
+            Act::Move if full.is_unknown() => Ok(()),
             Act::Delete | Act::Move => self.deny("delete.outside", shown()),
-            _ if self.in_home(&full, paths::STARTUP_FILES) => self.deny("system.startup", shown()),
-            _ if paths::SYSTEM_ROOTS.iter().any(|root| below(&full, root))
+            _ if roots.in_home(full, paths::STARTUP_FILES) => self.deny("system.startup", shown()),
+            // Some systems keep the homes in a folder of the system, behind a link.
+            _ if roots.resolved && strictly_below(full, &roots.home) => Ok(()),
+            _ if paths::SYSTEM_ROOTS.iter().any(|root| below(full, root))
                 || full.is_known()
                     && full.raw().trim_end_matches('/').rfind('/').unwrap_or(0) == 0
                     && !paths::TEMP_FOLDERS.contains(&full.raw().trim_end_matches('/')) =>
@@ -160,36 +188,6 @@ impl Interpreter<'_> {
         }
     }
 
-    fn act_in_workspace(&self, act: Act, full: &Value, workspace: &str, shown: &str) -> Eval<()> {
-        let inner = full.raw().strip_prefix(workspace).unwrap_or(full.raw());
-        let mut parts = inner.split('/').filter(|part| !part.is_empty()).peekable();
-        let first = Value::known(parts.peek().copied().unwrap_or_default());
-        if first.raw() == ".git" {
-            let lock = std::path::Path::new(full.raw()).extension() == Some("lock".as_ref());
-            return match act {
-                Act::Delete if lock => self.deny("delete.file", shown),
-                Act::Delete | Act::Move => self.deny("delete.workspace-root", shown),
-                // git runs them later.
-                Act::Write if parts.nth(1) == Some("hooks") => self.deny("system.startup", shown),
-                _ => Ok(()),
-            };
-        }
-        if act != Act::Delete {
-            return Ok(());
-        }
-        let build = parts.any(|part| {
-            let part = Value::known(part);
-            part.is_known()
-                && paths::BUILD_FOLDERS
-                    .iter()
-                    .any(|folder| part.may_match(folder))
-        });
-        if build && !full.is_open() {
-            return Ok(());
-        }
-        self.deny("delete.file", shown)
-    }
-
     /// `/dev/tcp/…` opens a connection.
     fn network_path(&self, full: &Value) -> Eval<()> {
         if below(full, "/dev/tcp") || below(full, "/dev/udp") {
@@ -198,88 +196,160 @@ impl Interpreter<'_> {
         Ok(())
     }
 
+    /// The path with the links resolved that the script itself made. A link's own name, without a
+    /// slash behind it, is the link where that is what the act is about.
+    fn behind_links(&self, mut full: Value, written: &Value, act: Act) -> Value {
+        let name = is_about_the_name(act) && !written.raw().ends_with('/');
+        // A link may lead to another one; a circle of them leads nowhere.
+        for _ in 0..=self.symlinks.len() {
+            let found = self.symlinks.iter().find_map(|(link, target)| {
+                let rest = full.raw().strip_prefix(link.as_str())?;
+                let inside = rest.starts_with('/') || (rest.is_empty() && !name);
+                inside.then(|| Value::known(format!("{target}{rest}")))
+            });
+            match found {
+                Some(found) if found != full => full = found,
+                _ => break,
+            }
+        }
+        full
+    }
+}
+
+/// Whether an act on a link is about the link, and not about what it leads to.
+pub(crate) fn is_about_the_name(act: Act) -> bool {
+    matches!(act, Act::Delete | Act::Move | Act::Link)
+}
+
+/// The places that rules speak of, as texts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Roots {
+    pub(crate) home: String,
+    pub(crate) workspace: String,
+    pub(crate) cwd: String,
+    pub(crate) codex_home: String,
+    pub(crate) protected: Vec<String>,
+    pub(crate) secrets: Vec<String>,
+    /// Whether links on the disk are followed in them.
+    pub(crate) resolved: bool,
+}
+
+impl Roots {
+    pub(crate) fn new(context: &Context<'_>, policy: &Policy) -> Self {
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let home = text(&context.home);
+        let list = |paths: &[String]| {
+            let paths = paths.iter().map(|path| path.trim_end_matches('/'));
+            let full = |path: &str| match path.strip_prefix('~') {
+                Some(rest) => format!("{home}{rest}"),
+                None => path.to_owned(),
+            };
+            paths.map(full).collect()
+        };
+        Self {
+            protected: list(&policy.protected),
+            secrets: list(&policy.secrets),
+            workspace: text(&context.workspace),
+            cwd: text(&context.cwd),
+            codex_home: text(&context.codex_home),
+            resolved: false,
+            home,
+        }
+    }
+
     /// Whether a path is one of a list whose entries may begin with `~`.
     fn in_home(&self, full: &Value, list: &[&str]) -> bool {
-        let home = self.context.home.to_string_lossy();
-        let in_home = below(full, &home);
-        list.iter().any(|entry| match entry.strip_prefix('~') {
-            Some(rest) => in_home && listed(full, &home, rest),
-            None => listed(full, "", entry),
-        })
-    }
-
-    /// The path with the links resolved that the script itself made. A link's own name, without a
-    /// slash behind it, is the link.
-    fn behind_links(&self, full: Value, written: &Value) -> Value {
-        let found = self.symlinks.iter().find_map(|(link, target)| {
-            let rest = full.raw().strip_prefix(link.as_str())?;
-            let inside = rest.starts_with('/') || (rest.is_empty() && written.raw().ends_with('/'));
-            inside.then(|| Value::known(format!("{target}{rest}")))
-        });
-        found.unwrap_or(full)
-    }
-
-    /// Whether a path is, or lies in, one of a list of the policy.
-    fn is_listed(&self, full: &Value, list: &[String]) -> bool {
-        let home = self.context.home.to_string_lossy();
-        list.iter().any(|entry| {
-            let entry = entry.trim_end_matches('/');
-            match entry.strip_prefix('~') {
-                Some(rest) => below(full, &format!("{home}{rest}")),
-                None => below(full, entry),
-            }
-        })
-    }
-
-    fn is_secret(&self, full: &Value, written: &Value) -> bool {
-        let name = written.base_name();
-        if name.is_unknown()
-            && !self.in_home(full, paths::SECRETS)
-            && !self.in_home(full, paths::SECRET_FOLDERS)
-        {
-            return false;
-        }
-        if paths::NOT_SECRET_NAMES
-            .iter()
-            .any(|pattern| name.is_known() && name.may_match(pattern))
-        {
-            return false;
-        }
-        self.in_home(full, paths::SECRETS)
-            || self.in_home(full, paths::SECRET_FOLDERS)
-            || paths::SECRET_NAMES.iter().any(|pattern| {
-                name.is_known() && name.may_match(pattern)
-                    || name.is_glob()
-                        && (name.shown() == *pattern
-                            || name.known_prefix().len() >= 3
-                                && pattern.starts_with(name.known_prefix())
-                                && !pattern.contains('*')
-                                && name.may_match(pattern))
+        let raw = full.raw();
+        let tail = raw
+            .strip_prefix(self.home.as_str())
+            .filter(|tail| tail.is_empty() || tail.starts_with('/'));
+        // A path whose beginning is a glob may lie in it too.
+        let maybe = tail.is_none() && below(full, &self.home);
+        list.iter()
+            .any(|entry| match (entry.strip_prefix('~'), tail) {
+                (None, _) => is_entry(raw, entry),
+                (Some(rest), Some(tail)) => is_entry(tail, rest),
+                (Some(rest), None) => maybe && is_entry(raw, &format!("{}{rest}", self.home)),
             })
+    }
+
+    fn is_secret(&self, full: &Value, name: &Value) -> bool {
+        let known = name.is_known();
+        if known && is_one_of(name.raw(), paths::NOT_SECRET_NAMES) {
+            return false;
+        }
+        (known && is_one_of(name.raw(), paths::SECRET_NAMES))
+            || self.in_home(full, paths::SECRETS)
+            || self.in_home(full, paths::SECRET_FOLDERS)
+            || (name.is_glob()
+                && paths::SECRET_NAMES
+                    .iter()
+                    .any(|form| may_be_named(name, form)))
     }
 
     fn is_guard(&self, full: &Value) -> bool {
-        let home = self.context.codex_home.to_string_lossy();
-        let workspace = self.context.workspace.to_string_lossy();
-        below(full, &home)
+        let folders = paths::PROJECT_GUARD_FOLDERS;
+        below(full, &self.codex_home)
             || self.in_home(full, paths::GUARD_PATHS)
-            || paths::PROJECT_GUARD_FOLDERS.iter().any(|folder| {
-                below(full, &format!("{workspace}/{folder}"))
-                    || full.raw().split('/').any(|part| part == *folder)
-            })
+            || full.raw().split('/').any(|part| folders.contains(&part))
+            || folders
+                .iter()
+                .any(|folder| below_parts(full.raw(), self.workspace.split('/').chain([*folder])))
     }
+}
 
-    /// Whether the guard's home lies in this folder.
-    fn contains_guard(&self, full: &Value) -> bool {
-        let home = self.context.codex_home.to_string_lossy();
-        below_known(&home, full)
+/// Whether a path is, or lies in, one of a list of the policy.
+fn is_listed(full: &Value, list: &[String]) -> bool {
+    list.iter().any(|entry| below(full, entry))
+}
+
+fn is_one_of(name: &str, forms: &[&str]) -> bool {
+    forms.iter().any(|form| is_form(name, form))
+}
+
+/// Whether a glob finds a secret of this name: it is that form, or it begins like the name.
+fn may_be_named(glob: &Value, form: &str) -> bool {
+    let begins = glob.known_prefix();
+    glob.shown() == form
+        || begins.len() >= 3
+            && form.starts_with(begins)
+            && !form.contains('*')
+            && glob.may_match(form)
+}
+
+fn is_harmless(full: &Value) -> bool {
+    below(full, "/dev")
+        && paths::HARMLESS_DEVICES
+            .iter()
+            .any(|device| below(full, device))
+}
+
+/// The rule that an act inside the workspace breaks.
+fn in_workspace(act: Act, full: &Value, workspace: &str) -> Option<&'static str> {
+    let inner = full.raw().strip_prefix(workspace).unwrap_or(full.raw());
+    let mut parts = inner.split('/').filter(|part| !part.is_empty()).peekable();
+    if parts.peek() == Some(&".git") {
+        let lock = Path::new(full.raw()).extension() == Some("lock".as_ref());
+        return match act {
+            Act::Delete if lock => Some("delete.file"),
+            Act::Delete | Act::Move => Some("delete.workspace-root"),
+            // git runs them later.
+            Act::Write | Act::Link if parts.nth(1) == Some("hooks") => Some("system.startup"),
+            _ => None,
+        };
     }
+    if act != Act::Delete {
+        return None;
+    }
+    let known = |part: &str| !part.bytes().any(|b| b >= 0xf0) || Value::known(part).is_known();
+    let build = parts.any(|part| known(part) && is_one_of(part, paths::BUILD_FOLDERS));
+    (!build || full.is_open()).then_some("delete.file")
 }
 
 fn verb(act: Act) -> &'static str {
     match act {
         Act::Read => "read",
-        Act::Write => "write",
+        Act::Write | Act::Link => "write",
         Act::Mode => "change the mode of",
         Act::Delete => "delete",
         Act::Move => "move",
@@ -289,11 +359,23 @@ fn verb(act: Act) -> &'static str {
 
 /// Whether a path may be `folder` or lie in it.
 pub(crate) fn below(path: &Value, folder: &str) -> bool {
+    is_below(path.raw(), folder)
+}
+
+fn is_below(path: &str, folder: &str) -> bool {
+    // Most paths part from most folders in the first letter. A mark begins with a byte above.
+    if let ([b'/', ours, ..], [b'/', theirs, ..]) = (path.as_bytes(), folder.as_bytes())
+        && ours != theirs
+        && *ours < 0xf0
+        && *theirs != b'*'
+    {
+        return false;
+    }
     below_parts(path, folder.split('/'))
 }
 
-fn below_parts<'f>(path: &Value, mut folder: impl Iterator<Item = &'f str>) -> bool {
-    let mut parts = path.raw().split('/');
+fn below_parts<'f>(path: &str, mut folder: impl Iterator<Item = &'f str>) -> bool {
+    let mut parts = path.split('/');
     folder.all(|wanted| match parts.next() {
         Some(part) if part == wanted => true,
         Some(part) if wanted.contains('*') => Value::known(part).may_match(wanted),
@@ -333,33 +415,12 @@ fn below_known(path: &str, folder: &Value) -> bool {
     })
 }
 
-/// Whether a path is this entry of a list, which begins in the folder `base`: an entry that ends
-/// in `/` covers what is below.
-fn listed(path: &Value, base: &str, entry: &str) -> bool {
-    let parts = |entry: &str| entry.split('/').count();
-    let entry_parts = || entry.split('/').skip(usize::from(!base.is_empty()));
+/// Whether a path is this entry of a list: one that ends in `/` covers what is below.
+fn is_entry(path: &str, entry: &str) -> bool {
+    let count = |text: &str| text.bytes().filter(|b| *b == b'/').count();
     match entry.strip_suffix('/') {
-        Some(folder) => {
-            let folder = folder.split('/').skip(usize::from(!base.is_empty()));
-            in_base(path, base, folder)
-        }
-        None => {
-            in_base(path, base, entry_parts())
-                && parts(path.raw())
-                    == if base.is_empty() {
-                        parts(entry)
-                    } else {
-                        parts(base) + parts(entry) - 1
-                    }
-        }
-    }
-}
-
-fn in_base<'f>(path: &Value, base: &'f str, rest: impl Iterator<Item = &'f str>) -> bool {
-    if base.is_empty() {
-        below_parts(path, rest)
-    } else {
-        below_parts(path, base.split('/').chain(rest))
+        Some(folder) => is_below(path, folder),
+        None => is_below(path, entry) && count(path) == count(entry),
     }
 }
 
@@ -401,17 +462,30 @@ pub(crate) fn absolute(path: &Value, state: &State) -> Value {
     if !joined.starts_with('/') {
         return Value::unknown();
     }
-    let mut parts: Vec<&str> = Vec::new();
-    for part in joined.split('/') {
+    normal(&joined)
+}
+
+/// A path without `.`, `..` and double slashes; nothing is known behind a `..` after an unknown part.
+pub(crate) fn normal(path: &str) -> Value {
+    let mut out = String::with_capacity(path.len());
+    for part in path.split('/') {
         match part {
             "" | "." => {}
             ".." => {
-                if parts.pop().is_some_and(|p| Value::known(p).is_open()) {
+                let cut = out.rfind('/').unwrap_or(0);
+                if Value::known(&out[cut..]).is_open() {
                     return Value::unknown();
                 }
+                out.truncate(cut);
             }
-            part => parts.push(part),
+            part => {
+                out.push('/');
+                out.push_str(part);
+            }
         }
     }
-    Value::known(format!("/{}", parts.join("/")))
+    if out.is_empty() {
+        out.push('/');
+    }
+    Value::known(out)
 }

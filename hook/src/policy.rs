@@ -3,6 +3,8 @@
 use codex_ds_rules::{Class, Matcher, Prefixes, Preset, Rule, Test, on};
 use toml_edit::{Item, TableLike};
 
+use crate::budgets::{self, Budgets};
+
 /// What is denied.
 #[derive(Clone, Debug)]
 pub struct Policy {
@@ -24,6 +26,8 @@ pub struct Policy {
     pub denied_servers: Vec<String>,
     /// What the log keeps.
     pub log: Log,
+    /// How much work an analysis may take.
+    pub budgets: Budgets,
 }
 
 /// What may run on a machine.
@@ -52,7 +56,7 @@ pub enum Log {
 const SERVERS: &[&str] = &["fetch", "search"];
 
 /// The keys of `guard.toml`, for an error.
-const KEYS: &str = "schema, preset, log, classes, paths, hosts, mcp or rules";
+const KEYS: &str = "schema, preset, log, classes, paths, hosts, mcp, budgets or rules";
 
 impl Default for Policy {
     fn default() -> Self {
@@ -74,6 +78,7 @@ impl Policy {
             servers: SERVERS.iter().map(|name| (*name).to_owned()).collect(),
             denied_servers: Vec::new(),
             log: Log::Denied,
+            budgets: Budgets::default(),
         }
     }
 
@@ -126,6 +131,7 @@ impl Policy {
                         }
                     }
                 }
+                "budgets" => budgets(value, &mut policy.budgets)?,
                 "rules" => policy.extra = rules(value)?,
                 other => {
                     return Err(PolicyError(format!(
@@ -212,6 +218,24 @@ fn classes(value: &Item) -> Result<Vec<Class>, PolicyError> {
         }
     }
     Ok(off)
+}
+
+/// `[budgets]`: each key a whole number up to the most of that budget.
+fn budgets(value: &Item, budgets: &mut Budgets) -> Result<(), PolicyError> {
+    for (key, value) in entries("budgets", value)? {
+        let Some((_, field, most)) = budgets::KEYS.iter().find(|(name, ..)| *name == key) else {
+            let names: Vec<&str> = budgets::KEYS.iter().map(|(name, ..)| *name).collect();
+            return Err(unknown("budgets", key, &names.join(", ")));
+        };
+        let number = value.as_integer().and_then(|n| u32::try_from(n).ok());
+        *field(budgets) = number
+            .filter(|number| (1..=*most).contains(number))
+            .ok_or_else(|| {
+                let expected = format!("a whole number from 1 to {most}");
+                wrong(&format!("budgets.{key}"), value, &expected)
+            })?;
+    }
+    Ok(())
 }
 
 fn paths(key: &str, list: Vec<String>) -> Result<Vec<String>, PolicyError> {

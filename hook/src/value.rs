@@ -75,18 +75,23 @@ impl Value {
     }
 
     pub(crate) fn is_known(&self) -> bool {
+        Self::is_known_text(&self.0)
+    }
+
+    /// Whether a part of a value's text has no marks.
+    pub(crate) fn is_known_text(text: &str) -> bool {
         // Every mark is a noncharacter beyond the third plane: its first byte is 0xF3 or 0xF4.
-        !self.0.bytes().any(|b| b >= 0xf3) || !self.0.contains(OPEN)
+        !text.bytes().any(|b| b >= 0xf3) || !text.contains(OPEN)
     }
 
     /// Whether any part could be any text.
     pub(crate) fn is_open(&self) -> bool {
-        self.0.contains([ANY, OUTPUT])
+        !self.is_known() && self.0.contains([ANY, OUTPUT])
     }
 
     /// Whether all that is unknown of it are globs.
     pub(crate) fn is_glob(&self) -> bool {
-        self.0.contains([STAR, ONE]) && !self.0.contains([ANY, WORD, OUTPUT])
+        !self.is_known() && self.0.contains([STAR, ONE]) && !self.0.contains([ANY, WORD, OUTPUT])
     }
 
     /// Whether a part is what a program printed.
@@ -144,11 +149,11 @@ impl Value {
 
     /// Whether the value could have the form of `pattern`, in which `*` is any text.
     pub(crate) fn may_match(&self, pattern: &str) -> bool {
-        if !pattern.contains('*') {
-            return self.may_be(pattern);
-        }
         if self.is_known() {
             return is_form(&self.0, pattern);
+        }
+        if !pattern.contains('*') {
+            return self.may_be(pattern);
         }
         let pattern: Vec<Token> = pattern
             .chars()

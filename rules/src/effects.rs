@@ -1,12 +1,14 @@
 //! What programs do to the paths in their arguments.
 
 /// What is done to a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Act {
     /// Its content is read.
     Read,
     /// It is created, changed or overwritten.
     Write,
+    /// It is made a link, in the place of what has its name.
+    Link,
     /// Its permissions, owner or attributes are changed.
     Mode,
     /// It is deleted.
@@ -126,7 +128,7 @@ pub static EFFECTS: &[Effect] = &[
         programs: &["ln"],
         values: &["-S", "--suffix"],
         // A link to a secret is a way to read it.
-        operands: Operands::Last(Act::Write, Act::Read),
+        operands: Operands::Last(Act::Link, Act::Read),
         options: TARGET,
         ..BASE
     },

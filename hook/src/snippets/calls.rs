@@ -8,7 +8,6 @@ use codex_ds_rules::wrappers::Where;
 use super::arguments::{Argument, decodes};
 use super::tokens::{self, Syntax, Token};
 use crate::interpreter::{Eval, Interpreter};
-use crate::limits;
 use crate::state::State;
 use crate::value::Value;
 
@@ -285,7 +284,7 @@ pub(crate) fn check(
     if code.is_empty() {
         return Ok(());
     }
-    if code.is_unknown() || code.raw().len() > limits::SCRIPT_BYTES {
+    if code.is_unknown() || crate::budgets::passes(code.raw().len(), this.policy.budgets.bytes) {
         return this.deny("shell.unknown-code", format!("{program}: {}", code.shown()));
     }
     let language = super::language(program);

@@ -25,6 +25,9 @@ const OPERATORS: &[(&str, RedirectOp)] = &[
 impl Scanner<'_> {
     /// A redirection, if one stands here.
     pub(super) fn redirect(&mut self) -> Result<Option<Redirect>> {
+        if !matches!(self.peek(), Some(b'<' | b'>' | b'&' | b'{' | b'0'..=b'9')) {
+            return Ok(None);
+        }
         let start = self.pos;
         let descriptor = self.descriptor();
         let operator = OPERATORS
@@ -68,12 +71,14 @@ impl Scanner<'_> {
             self.pos += digits;
             return rest[..digits].parse().ok();
         }
-        if rest.starts_with('{')
-            && let Some(close) = rest.find('}')
-            && is_name(&rest[1..close])
-            && matches!(rest.as_bytes().get(close + 1), Some(b'<' | b'>'))
-        {
-            self.pos += close + 1;
+        if let Some(inner) = rest.strip_prefix('{') {
+            let name = |b: &u8| b.is_ascii_alphanumeric() || *b == b'_';
+            let length = inner.bytes().take_while(name).count();
+            if is_name(&inner[..length])
+                && matches!(inner.as_bytes()[length..], [b'}', b'<' | b'>', ..])
+            {
+                self.pos += length + 2;
+            }
         }
         None
     }
@@ -156,7 +161,7 @@ impl Scanner<'_> {
         let mut value = Word::default();
         if index {
             let inner = rest[length + 1..after - 1].to_owned();
-            if let Ok(word) = super::parse_body(&inner, self.depth + 1) {
+            if let Ok(word) = super::parse_body(&inner, self.depth + 1, self.budgets) {
                 value.pieces.push(Piece::Arithmetic(word));
             }
         }

@@ -152,9 +152,12 @@ impl Scanner<'_> {
             "if", "then", "else", "elif", "fi", "do", "done", "case", "esac", "while", "until",
             "for", "select", "function", "time", "coproc", "[[", "{", "}", "!",
         ];
+        /// The longest of them.
+        const LONGEST: usize = 8;
         let rest = &self.bytes[self.pos..];
-        let end = rest.iter().position(|b| is_meta(*b)).unwrap_or(rest.len());
-        let word = &rest[..end];
+        let mut start = rest.iter().take(LONGEST + 1);
+        let end = start.position(|b| is_meta(*b)).unwrap_or(rest.len());
+        let word = rest.get(..end).filter(|word| word.len() <= LONGEST)?;
         RESERVED.iter().copied().find(|r| r.as_bytes() == word)
     }
 

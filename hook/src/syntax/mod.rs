@@ -16,30 +16,31 @@ pub(crate) use ast::{
     Word,
 };
 
-use crate::{characters, limits};
+use crate::budgets::{Budgets, passes};
+use crate::characters;
 use scan::Scanner;
 pub(crate) use scan::is_name;
 
 /// Reads a whole script. A syntax error does not lose the complete lines before it.
-pub(crate) fn parse(text: &str, depth: u32) -> Script {
-    let mut scanner = Scanner::new(text, depth);
+pub(crate) fn parse(text: &str, depth: u32, budgets: Budgets) -> Script {
+    let mut scanner = Scanner::new(text, depth, budgets);
     let mut script = Script::default();
-    if text.len() > limits::SCRIPT_BYTES {
+    if passes(text.len(), budgets.bytes) {
         script.error = Some(Error::Limit("bytes"));
         return script;
     }
     if let Err(error) = scanner.program(&mut script.commands) {
         script.error = Some(error);
     }
-    if let Some(data) = &scanner.data {
+    if let Some(data) = scanner.data.take() {
         script.concealed = characters::outside(text, data);
     }
     script
 }
 
 /// Reads text whose expansions count but whose quotes do not: the body of a here-document.
-pub(crate) fn parse_body(text: &str, depth: u32) -> Result<Word, Error> {
-    Scanner::new(text, depth).body()
+pub(crate) fn parse_body(text: &str, depth: u32, budgets: Budgets) -> Result<Word, Error> {
+    Scanner::new(text, depth, budgets).body()
 }
 
 /// Why a script could not be read to its end.

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::ast::{Heredoc, Piece, Span, Word};
 use super::{Error, parse_body};
-use crate::limits;
+use crate::budgets::Budgets;
 
 /// A here-document whose lines begin after the next line end.
 pub(super) struct Pending {
@@ -21,6 +21,7 @@ pub(super) struct Scanner<'s> {
     pub(super) bytes: &'s [u8],
     pub(super) pos: usize,
     pub(super) depth: u32,
+    pub(super) budgets: Budgets,
     nodes: u32,
     pub(super) pending: Vec<Pending>,
     /// Ranges of bytes that are data, if the text has characters for which that matters.
@@ -30,12 +31,13 @@ pub(super) struct Scanner<'s> {
 pub(super) type Result<T> = std::result::Result<T, Error>;
 
 impl<'s> Scanner<'s> {
-    pub(super) fn new(text: &'s str, depth: u32) -> Self {
+    pub(super) fn new(text: &'s str, depth: u32, budgets: Budgets) -> Self {
         Self {
             text,
             bytes: text.as_bytes(),
             pos: 0,
             depth,
+            budgets,
             nodes: 0,
             pending: Vec::new(),
             data: crate::characters::any(text).then(Vec::new),
@@ -99,7 +101,7 @@ impl<'s> Scanner<'s> {
     /// Counts a node of the tree.
     pub(super) fn node(&mut self) -> Result<()> {
         self.nodes += 1;
-        if self.nodes > limits::NODES {
+        if self.nodes > self.budgets.nodes {
             return Err(Error::Limit("nodes"));
         }
         Ok(())
@@ -107,7 +109,7 @@ impl<'s> Scanner<'s> {
 
     /// Runs `inner` one level deeper.
     pub(super) fn nested<T>(&mut self, inner: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
-        if self.depth >= limits::DEPTH {
+        if self.depth >= self.budgets.depth {
             return Err(Error::Limit("depth"));
         }
         self.depth += 1;
@@ -192,7 +194,7 @@ impl<'s> Scanner<'s> {
         self.is_data(start);
         let span = self.span(start);
         let body = if pending.expands {
-            let mut word = parse_body(&text, self.depth + 1)?;
+            let mut word = parse_body(&text, self.depth + 1, self.budgets)?;
             word.span = span;
             word
         } else {

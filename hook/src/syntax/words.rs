@@ -74,7 +74,14 @@ impl Scanner<'_> {
                     flush(&mut plain, &mut pieces);
                     pieces.push(self.backticks(false)?);
                 }
-                _ => plain.extend(self.take_char()),
+                _ => {
+                    let from = self.pos;
+                    self.pos += 1;
+                    while self.peek().is_some_and(|b| !is_special(b) && !ends(b)) {
+                        self.pos += 1;
+                    }
+                    plain.push_str(&self.text[from..self.pos]);
+                }
             }
         }
         if self.pos == start {
@@ -130,7 +137,14 @@ impl Scanner<'_> {
             }
             _ => {
                 let from = self.pos;
-                text.extend(self.take_char());
+                self.pos += 1;
+                // What ends the text differs by caller; all of it is among these signs.
+                while self.peek().is_some_and(|b| {
+                    !matches!(b, b'\\' | b'$' | b'`' | b'"' | b'(' | b')' | b'[' | b']')
+                }) {
+                    self.pos += 1;
+                }
+                text.push_str(&self.text[from..self.pos]);
                 self.is_data(from);
             }
         }
@@ -242,7 +256,7 @@ impl Scanner<'_> {
             }
         }
         self.nested(|s| {
-            let script = parse(&inner, s.depth);
+            let script = parse(&inner, s.depth, s.budgets);
             if script.concealed.is_some() {
                 return Err(s.error("plain characters"));
             }
@@ -475,6 +489,14 @@ impl Scanner<'_> {
             self.quoted_part(&mut text, &mut pieces, b"$`\"\\")?;
         }
     }
+}
+
+/// Whether a byte in a word is more than itself. Bytes beyond ASCII are parts of characters.
+fn is_special(byte: u8) -> bool {
+    matches!(
+        byte,
+        b'?' | b'*' | b'+' | b'@' | b'!' | b'\\' | b'\'' | b'"' | b'$' | b'`' | b'<' | b'>'
+    )
 }
 
 fn flush(plain: &mut String, pieces: &mut Vec<Piece>) {
