@@ -13,6 +13,7 @@
 //! | [`dump`] | `codex-ds dump`: what Codex sends, what it costs, when the prefix cache breaks |
 //! | [`guard`] | `codex-ds guard`: the guard outside a session |
 //! | [`completions`], [`man`] | completions and man pages, from the commands' definitions |
+//! | [`probe`] | questions to an endpoint, answered by typed evidence |
 //! | [`codex`], [`app_server`] | the installed Codex, and how to ask it |
 //! | [`home`] | the profile's folder |
 //! | [`process`] | child processes with a deadline |
@@ -39,6 +40,7 @@ pub mod guard;
 pub mod home;
 pub mod launch;
 pub mod man;
+pub mod probe;
 pub mod process;
 pub mod setup;
 pub mod trust;

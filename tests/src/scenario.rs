@@ -26,6 +26,29 @@ pub fn server(config: Config, turns: Vec<Turn>) -> StandIn {
     StandIn::start(config, Script::new(turns)).expect("a port on 127.0.0.1 is free")
 }
 
+/// What a model says that does what the doctor's probes tell it.
+#[must_use]
+pub fn obedient() -> Vec<Turn> {
+    let oslo = json!({"name": "Oslo"});
+    let numbers: Vec<String> = (1..=60).map(|n| n.to_string()).collect();
+    vec![
+        Turn::text("4711").reasoning("It was found.").when("4711"),
+        Turn::mcp_call("mcp__probe", "lookup_number", oslo.clone())
+            .reasoning("I look it up.")
+            .when("mcp__probe"),
+        Turn::call("lookup_number", oslo)
+            .reasoning("I look it up.")
+            .when("lookup_number"),
+        Turn::text(numbers.join(" "))
+            .when("Count from 1")
+            .tokens_per_second(80.0),
+        Turn::text("Yes.").reasoning("I am asked to say yes."),
+    ]
+    .into_iter()
+    .map(Turn::stays)
+    .collect()
+}
+
 /// The model runs `command`.
 #[must_use]
 pub fn shell(command: &str) -> Turn {

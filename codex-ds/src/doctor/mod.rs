@@ -31,6 +31,7 @@ mod programs;
 mod report;
 mod runner;
 mod select;
+mod targets;
 
 use check::{Check, Record, Status};
 use context::{Context, Found};

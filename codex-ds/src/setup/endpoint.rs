@@ -119,7 +119,7 @@ struct Model {
 /// # Errors
 /// When it cannot be reached, refuses us, or answers as no model server does.
 pub async fn probe(option: &str, url: &Url, key: Option<&Secret>) -> Result<Endpoint> {
-    let client = client(url)?;
+    let client = client(url, Some(TIMEOUT))?;
     let models_url = format!("{url}/models");
     let mut request = client.get(&models_url);
     if let Some(key) = key {
@@ -175,13 +175,19 @@ pub async fn probe(option: &str, url: &Url, key: Option<&Secret>) -> Result<Endp
     })
 }
 
-fn client(url: &Url) -> Result<Client> {
+/// A client for an address. `timeout` is for a whole answer; without one, each request needs its own.
+///
+/// # Errors
+/// When the system has no certificates for TLS.
+pub(crate) fn client(url: &Url, timeout: Option<Duration>) -> Result<Client> {
     // A second installation in one process is refused, and the first one serves as well.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut builder = Client::builder()
-        .timeout(TIMEOUT)
         .redirect(reqwest::redirect::Policy::none())
         .user_agent(concat!("codex-ds/", env!("CARGO_PKG_VERSION")));
+    if let Some(timeout) = timeout {
+        builder = builder.timeout(timeout);
+    }
     if url.scheme() == "http" {
         // No certificate is looked at, so a machine without any is no reason to fail.
         builder = builder.tls_certs_only([]);

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::check::{Asked, flat_name};
 use super::config::Config;
+use super::flaw::Flaw;
 use super::prompt::tokens;
 use super::script::{Fault, ToolCall, Turn};
 use crate::text::floor_char_boundary;
@@ -39,6 +40,15 @@ pub(super) struct Call {
     pub name: String,
     /// Its arguments, mostly JSON.
     pub arguments: String,
+    /// Whether they are lost where the call is complete.
+    pub lost: bool,
+}
+
+impl Call {
+    /// The arguments as they stand in the complete call.
+    pub(super) fn complete_arguments(&self) -> &str {
+        if self.lost { "{}" } else { &self.arguments }
+    }
 }
 
 /// A whole answer.
@@ -112,18 +122,16 @@ fn parts(turn: &Turn, asked: &Asked, config: &Config, id: &str) -> Vec<Part> {
     if !asked.parse_calls && !turn.calls.is_empty() {
         text.push_str(&markup(&turn.calls));
     }
+    if is_lost(turn, config) {
+        text.push_str("I have no such tool.");
+    }
     if !text.is_empty() {
         parts.push(Part::Text(text));
     }
-    if asked.parse_calls {
+    if asked.parse_calls && !is_lost(turn, config) {
         let malformed = turn.fault == Some(Fault::MalformedArguments);
         parts.extend(turn.calls.iter().enumerate().map(|(index, call)| {
-            let flat = flat_name(call.namespace.as_deref(), &call.name);
-            // A tool that was not offered keeps its flat name, as vLLM leaves it.
-            let (namespace, name) = match asked.functions.get(&flat) {
-                Some(known) => (known.namespace.clone(), known.name.clone()),
-                None => (None, flat),
-            };
+            let (namespace, name) = told_name(call, asked, config.flaw);
             let mut arguments = arguments(call);
             if malformed {
                 halve(&mut arguments);
@@ -135,10 +143,34 @@ fn parts(turn: &Turn, asked: &Asked, config: &Config, id: &str) -> Vec<Part> {
                 namespace,
                 name,
                 arguments,
+                lost: config.flaw == Some(Flaw::ArgumentsLost),
             })
         }));
     }
     parts
+}
+
+/// Whether the turn calls a tool that did not reach the model.
+fn is_lost(turn: &Turn, config: &Config) -> bool {
+    config.flaw == Some(Flaw::NamespaceDropped)
+        && turn.calls.iter().any(|call| call.namespace.is_some())
+}
+
+/// Namespace and name of a call as the client is told them.
+fn told_name(call: &ToolCall, asked: &Asked, flaw: Option<Flaw>) -> (Option<String>, String) {
+    let called = flat_name(call.namespace.as_deref(), &call.name);
+    match (asked.functions.get(&called), flaw) {
+        (Some(tool), Some(Flaw::NamespaceDotted)) => {
+            let namespace = tool.namespace.iter().map(String::as_str);
+            let parts: Vec<&str> = namespace.chain([tool.name.as_str()]).collect();
+            (None, parts.join("."))
+        }
+        (Some(tool), flaw) if flaw != Some(Flaw::NamespaceFlat) => {
+            (tool.namespace.clone(), tool.name.clone())
+        }
+        // A tool that was not offered keeps its flat name, as vLLM leaves it.
+        _ => (None, called),
+    }
 }
 
 /// A string stands as it is; anything else is JSON.

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::config::{Config, Model};
 use super::error::ApiError;
+use super::flaw::{self, Flaw};
 use super::prompt;
 use crate::chat;
 use crate::responses::{Input, Item, Request, Tool};
@@ -169,6 +170,7 @@ pub(super) fn responses(
     if body.get("input").is_none_or(Value::is_null) {
         return Err(missing("body.input"));
     }
+    flaw::refuse(config.flaw, body)?;
     literal(
         &body["reasoning"]["effort"],
         "body.reasoning.effort",
@@ -182,7 +184,10 @@ pub(super) fn responses(
             "background can only be used when `store` is true",
         ));
     }
-    let functions = tools_of_responses(request)?;
+    let mut functions = tools_of_responses(request)?;
+    if config.flaw == Some(Flaw::NamespaceDropped) {
+        functions.retain(|_, known| known.namespace.is_none());
+    }
     if request.tools.is_empty() && request.tool_choice == "required" {
         return Err(ApiError::bad(
             "tool_choice",
@@ -217,18 +222,19 @@ pub(super) fn responses(
             )
         })
         .collect();
-    let prompt = prompt::of_responses(request, &json!(shown));
+    let prompt = prompt::of_responses(request, &json!(shown), config.developer_as_user());
     fits(
         &model,
         &prompt,
-        request.truncation.as_deref() == Some("auto"),
+        request.truncation.as_deref() == Some("auto") || config.flaw == Some(Flaw::Truncates),
     )?;
+    let thinks_always = config.flaw == Some(Flaw::ThinksAlways);
     Ok(Asked {
         compaction: request.tools.is_empty() && last_user_text(request).starts_with(COMPACTION),
         parse_calls: config.tool_parser
             && !request.tools.is_empty()
             && request.tool_choice != "none",
-        thinking: request.reasoning.effort.as_deref() != Some("none"),
+        thinking: thinks_always || request.reasoning.effort.as_deref() != Some("none"),
         delivery: if request.stream {
             Delivery::StreamWithUsage
         } else {
@@ -336,6 +342,7 @@ pub(super) fn chat(
     if !body["messages"].is_array() {
         return Err(missing("body.messages"));
     }
+    flaw::refuse(config.flaw, body)?;
     literal(&body["reasoning_effort"], "body.reasoning_effort", &EFFORTS)?;
     let mut functions = HashMap::new();
     for (index, tool) in request.tools.iter().enumerate() {
@@ -386,7 +393,7 @@ pub(super) fn chat(
     };
     let max_output = max_output(&model, field, wanted)?;
     let prompt = prompt::of_chat(&request.messages, &body["tools"]);
-    fits(&model, &prompt, false)?;
+    fits(&model, &prompt, config.flaw == Some(Flaw::Truncates))?;
     let switched_off = ["thinking", "enable_thinking"]
         .iter()
         .any(|switch| request.chat_template_kwargs.get(*switch) == Some(&Value::Bool(false)));
@@ -399,7 +406,8 @@ pub(super) fn chat(
         compaction: request.tools.is_empty()
             && last_user.is_some_and(|message| message.text().starts_with(COMPACTION)),
         parse_calls: config.tool_parser && !request.tools.is_empty() && choice != "none",
-        thinking: !switched_off && request.reasoning_effort.as_deref() != Some("none"),
+        thinking: config.flaw == Some(Flaw::ThinksAlways)
+            || (!switched_off && request.reasoning_effort.as_deref() != Some("none")),
         delivery: match (request.stream, request.stream_options.include_usage) {
             (false, _) => Delivery::Whole,
             (true, false) => Delivery::Stream,

@@ -1,5 +1,6 @@
 //! What the stand-in pretends to be.
 
+use super::flaw::Flaw;
 use crate::Secret;
 
 /// Which server the stand-in looks like from outside.
@@ -38,7 +39,7 @@ impl Model {
 }
 
 /// How the stand-in is started; the fields stand for vLLM's command-line options.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Config {
     /// The served models (`--served-model-name`). A request without a model gets the first.
     pub models: Vec<Model>,
@@ -56,6 +57,11 @@ pub struct Config {
     pub flavor: Flavor,
     /// `--api-key`: what `/v1/…` wants as bearer token.
     pub api_key: Option<Secret>,
+    /// What it gets wrong.
+    pub flaw: Option<Flaw>,
+    /// What `/metrics` says of each model beside what is counted, or in its place: the series' name
+    /// and its value.
+    pub metrics: Vec<(&'static str, f64)>,
     /// The port on 127.0.0.1; 0 takes a free one.
     pub port: u16,
 }
@@ -75,6 +81,8 @@ impl Default for Config {
             prompt_tokens_details: false,
             flavor: Flavor::Vllm,
             api_key: None,
+            flaw: None,
+            metrics: Vec::new(),
             port: 0,
         }
     }
@@ -88,5 +96,17 @@ impl Config {
             flavor: Flavor::Router,
             ..Self::default()
         }
+    }
+
+    /// With something that it gets wrong.
+    #[must_use]
+    pub fn flaw(mut self, flaw: Flaw) -> Self {
+        self.flaw = Some(flaw);
+        self
+    }
+
+    /// Whether a developer message is rendered as a user turn.
+    pub(super) fn developer_as_user(&self) -> bool {
+        self.flavor == Flavor::Vllm || self.flaw == Some(Flaw::DeveloperAsUser)
     }
 }

@@ -49,7 +49,8 @@ const ENDS: [(&str, Read); 3] = [
 pub(super) fn page(state: &State) -> String {
     let models = state.counters();
     let mut page = String::new();
-    for (name, kind, value) in SERIES {
+    let told = |name: &str| state.config.metrics.iter().any(|(told, _)| *told == name);
+    for (name, kind, value) in SERIES.into_iter().filter(|(name, ..)| !told(name)) {
         let _ = writeln!(page, "# TYPE {} {kind}", name.trim_end_matches("_total"));
         for (model, counters) in &models {
             let value = value(counters);
@@ -59,14 +60,24 @@ pub(super) fn page(state: &State) -> String {
             );
         }
     }
-    page.push_str("# TYPE vllm:kv_cache_usage_perc gauge\n");
-    for (model, counters) in &models {
-        #[expect(clippy::cast_precision_loss, reason = "no pool has 2^52 tokens")]
-        let used = (counters.held as f64 / KV_TOKENS as f64).min(1.0);
-        let _ = writeln!(
-            page,
-            "vllm:kv_cache_usage_perc{{engine=\"0\",model_name=\"{model}\"}} {used:?}"
-        );
+    if !told("vllm:kv_cache_usage_perc") {
+        page.push_str("# TYPE vllm:kv_cache_usage_perc gauge\n");
+        for (model, counters) in &models {
+            #[expect(clippy::cast_precision_loss, reason = "no pool has 2^52 tokens")]
+            let used = (counters.held as f64 / KV_TOKENS as f64).min(1.0);
+            let _ = writeln!(
+                page,
+                "vllm:kv_cache_usage_perc{{engine=\"0\",model_name=\"{model}\"}} {used:?}"
+            );
+        }
+    }
+    for (name, value) in &state.config.metrics {
+        for model in models.keys() {
+            let _ = writeln!(
+                page,
+                "{name}{{engine=\"0\",model_name=\"{model}\"}} {value:?}"
+            );
+        }
     }
     page.push_str("# TYPE vllm:request_success counter\n");
     for (model, counters) in &models {

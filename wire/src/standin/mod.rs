@@ -25,6 +25,7 @@
 //! | `state` | what was asked, and counters |
 //! | `routes` | the paths |
 //! | `check`, `error` | what vLLM refuses, and in which words |
+//! | `flaw` | what a server gets wrong in every answer |
 //! | `prompt` | tokens and the prefix cache |
 //! | `answer` | a turn, for one request |
 //! | `responses`, `chat` | an answer in the form of each API |
@@ -36,6 +37,7 @@ mod chat;
 mod check;
 mod config;
 mod error;
+mod flaw;
 mod metrics;
 mod prompt;
 mod responses;
@@ -53,6 +55,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 pub use config::{Config, Flavor, Model};
+pub use flaw::Flaw;
 pub use script::{Fault, Script, ScriptError, ToolCall, Turn};
 pub use state::{Play, Recorded};
 

@@ -19,8 +19,9 @@ pub(super) fn tokens(bytes: usize) -> u64 {
     bytes.div_ceil(4) as u64
 }
 
-/// The prompt of a Responses request: what stays the same from turn to turn comes first.
-pub(super) fn of_responses(request: &Request, tools: &Value) -> String {
+/// The prompt of a Responses request: what stays the same from turn to turn comes first. A
+/// developer message is a turn of the user or of the system.
+pub(super) fn of_responses(request: &Request, tools: &Value, developer_as_user: bool) -> String {
     let mut prompt = String::new();
     if let Some(instructions) = &request.instructions {
         message(&mut prompt, "system", instructions);
@@ -28,13 +29,19 @@ pub(super) fn of_responses(request: &Request, tools: &Value) -> String {
     offered(&mut prompt, tools);
     match &request.input {
         Input::Text(text) => message(&mut prompt, "user", text),
-        Input::Items(items) => items.iter().for_each(|item| of_item(&mut prompt, item)),
+        Input::Items(items) => {
+            let developer = if developer_as_user { "user" } else { "system" };
+            for item in items {
+                of_item(&mut prompt, item, developer);
+            }
+        }
     }
     prompt
 }
 
-fn of_item(prompt: &mut String, item: &Item) {
+fn of_item(prompt: &mut String, item: &Item, developer: &str) {
     match item {
+        Item::Message(said) if said.role == "developer" => message(prompt, developer, &said.text()),
         Item::Message(said) => message(prompt, &said.role, &said.text()),
         Item::Reasoning(thought) => message(prompt, "thought", &thought.text()),
         Item::FunctionCall(call) | Item::CustomToolCall(call) => {

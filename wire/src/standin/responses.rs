@@ -149,7 +149,7 @@ fn item_done(part: &Part, id: &str) -> Value {
             "id": id, "content": [text_part(text)], "role": "assistant",
             "status": "completed", "type": "message", "phase": null,
         }),
-        Part::Call(call) => call_item(call, id, &call.arguments, "completed"),
+        Part::Call(call) => call_item(call, id, call.complete_arguments(), "completed"),
     }
 }
 
@@ -253,7 +253,8 @@ impl Events {
             self.push(tokens, "response.function_call_arguments.delta", delta);
         }
         let done = json!({
-            "arguments": call.arguments, "item_id": id, "name": call.name, "output_index": index,
+            "arguments": call.complete_arguments(), "item_id": id, "name": call.name,
+            "output_index": index,
         });
         self.push(0, "response.function_call_arguments.done", done);
     }

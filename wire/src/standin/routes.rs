@@ -17,8 +17,9 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::answer::Answer;
 use super::check::{self, Asked, Delivery};
-use super::config::Flavor;
+use super::config::{Config, Flavor};
 use super::error::ApiError;
+use super::flaw::{self, Flaw, SMALL_BODY};
 use super::responses::Stamp;
 use super::script::{Fault, Turn};
 use super::state::{Arrival, Recorded, Running, State};
@@ -92,6 +93,12 @@ async fn admit(Extract(state): Shared, request: Request, next: Next) -> Response
             .collect(),
         body: body.to_vec(),
     });
+    if let Some(error) = flaw::shut(state.config.flaw, parts.uri.path()) {
+        return error.into_response();
+    }
+    if state.config.flaw == Some(Flaw::SmallBodies) && body.len() > SMALL_BODY {
+        return too_large();
+    }
     let guarded = parts.uri.path().starts_with("/v1") && parts.method != Method::OPTIONS;
     if let Some(key) = state.config.api_key.as_ref().filter(|_| guarded) {
         let sent = parts
@@ -107,6 +114,14 @@ async fn admit(Extract(state): Shared, request: Request, next: Next) -> Response
         }
     }
     next.run(Request::from_parts(parts, Body::from(body))).await
+}
+
+/// As nginx says it.
+fn too_large() -> Response {
+    let page = "<html>\r\n<head><title>413 Request Entity Too Large</title></head>\r\n<body>\r\n\
+                <center><h1>413 Request Entity Too Large</h1></center>\r\n<hr><center>nginx</center>\r\n\
+                </body>\r\n</html>\r\n";
+    (StatusCode::PAYLOAD_TOO_LARGE, Html(page)).into_response()
 }
 
 /// LiteLLM without a database answers a wrong key with 400 (LiteLLM 1.108.7).
@@ -216,7 +231,7 @@ async fn create_response(
     let (answer, running) = answer(&state, &turn, &asked, &stamp, arrival).await;
     if asked.delivery != Delivery::Whole {
         let steps = responses::stream(&body, &asked, &answer, &stamp);
-        return Ok(streamed(steps, &answer, turn, running));
+        return Ok(streamed(steps, &answer, &state.config, turn, running));
     }
     Ok(whole(
         responses::whole(&body, &asked, &answer, &stamp),
@@ -242,7 +257,7 @@ async fn create_chat(
     let (answer, running) = answer(&state, &turn, &asked, &stamp, arrival).await;
     if asked.delivery != Delivery::Whole {
         let steps = chat::stream(&asked, &answer, &state.config, &stamp);
-        return Ok(streamed(steps, &answer, turn, running));
+        return Ok(streamed(steps, &answer, &state.config, turn, running));
     }
     Ok(whole(
         chat::whole(&asked, &answer, &state.config, &stamp),
@@ -309,8 +324,19 @@ fn failure(turn: &Turn) -> Option<Response> {
     }
 }
 
-fn streamed(steps: Vec<Step>, answer: &Answer, turn: Turn, running: Running) -> Response {
+fn streamed(
+    steps: Vec<Step>,
+    answer: &Answer,
+    config: &Config,
+    turn: Turn,
+    running: Running,
+) -> Response {
     let kind = [(header::CONTENT_TYPE, "text/event-stream; charset=utf-8")];
+    let steps = if config.flaw == Some(Flaw::Buffers) {
+        steps::held_back(steps)
+    } else {
+        steps
+    };
     let body = steps::play(steps, answer.incomplete, turn, running);
     (kind, Body::from_stream(body)).into_response()
 }

@@ -38,6 +38,13 @@ pub(super) fn pieces(text: &str, tokens_per_piece: u64) -> impl Iterator<Item = 
     })
 }
 
+/// All steps as one, which comes when the last of them is ready.
+pub(super) fn held_back(steps: Vec<Step>) -> Vec<Step> {
+    let tokens = steps.iter().map(|step| step.tokens).sum();
+    let data = steps.into_iter().map(|step| step.data).collect();
+    vec![Step { data, tokens }]
+}
+
 /// When so many tokens are ready.
 pub(super) fn ready(start: Instant, tokens: u64, pace: Option<f64>) -> Instant {
     let pace = pace.filter(|pace| pace.is_finite() && *pace > 0.0);

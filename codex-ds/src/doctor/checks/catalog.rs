@@ -111,7 +111,7 @@ fn text(context: &Context) -> Result<(String, PathBuf), Box<Finding>> {
 }
 
 /// The models of a sound catalog; none of another one.
-fn slugs(context: &Context) -> Vec<Slug> {
+pub(super) fn slugs(context: &Context) -> Vec<Slug> {
     text(context)
         .ok()
         .and_then(|(text, _)| catalog::check(&text).ok())
