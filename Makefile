@@ -9,7 +9,7 @@ export RUSTUP_HOME ?= $(patsubst %/.cargo/bin/cargo,%/.rustup,$(cargo))
 endif
 endif
 
-.PHONY: help demo test test-page test-vllm test-apiserver peers peers-vllm install dist check check-tests
+.PHONY: help demo test soak test-page test-vllm test-apiserver peers peers-vllm install dist check check-tests
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r target what; do \
@@ -29,6 +29,10 @@ test: check-tests peers ## everything that has to hold before a commit
 	else \
 		echo "cargo-deny is not installed: the check of licences and advisories is skipped"; \
 	fi
+
+soak: check peers ## ten thousand calls of the guard and requests through the dump, with faults
+	cargo build --workspace
+	cargo test --package codex-ds-tests --test soak -- --ignored
 
 test-page: check ## the dump's page in a real Chromium (CHROMIUM names it, else the one on PATH)
 	cargo build --workspace
