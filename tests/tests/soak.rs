@@ -90,7 +90,7 @@ fn call(number: u64, cwd: &Path) -> Call {
         }
         85..90 => Call::Broken(
             (0..dice.roll(5_000))
-                .map(|_| dice.roll(256) as u8)
+                .map(|_| u8::try_from(dice.roll(256)).expect("it is a byte"))
                 .collect(),
         ),
         90..95 => Call::Denied(event(&format!(
@@ -137,7 +137,7 @@ fn ten_thousand_calls_of_the_guard() {
         match call {
             Call::Killed(_) => return,
             Call::Passes(text) => {
-                assert_eq!((output.status.code(), &*told), (Some(0), ""), "{text}")
+                assert_eq!((output.status.code(), &*told), (Some(0), ""), "{text}");
             }
             Call::Denied(_) => {
                 assert_eq!(output.status.code(), Some(2), "{number}: {told}");
