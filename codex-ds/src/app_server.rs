@@ -98,7 +98,10 @@ impl AppServer {
     pub fn call(&mut self, method: &str, params: &Json) -> Result<Json> {
         let id = self.next_id;
         self.next_id += 1;
-        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))?;
+        let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        if self.send(&message).is_err() {
+            return Err(self.ended(method));
+        }
         let deadline = Instant::now() + DEADLINE;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -110,17 +113,7 @@ impl AppServer {
                         DEADLINE.as_secs()
                     )
                 }
-                Err(RecvTimeoutError::Disconnected) => {
-                    let _ = self.child.wait();
-                    let said = self.said.take().and_then(|said| said.join().ok());
-                    let said = said.unwrap_or_default();
-                    // Below the message Codex prints a stack of addresses.
-                    let (said, _) = said.split_once("Stack backtrace").unwrap_or((&said, ""));
-                    bail!(
-                        "codex app-server ended before it answered {method}: {}",
-                        said.trim()
-                    )
-                }
+                Err(RecvTimeoutError::Disconnected) => return Err(self.ended(method)),
             };
             let Ok(message) = serde_json::from_str::<Json>(&line) else {
                 continue;
@@ -136,6 +129,20 @@ impl AppServer {
             }
             return Ok(message["result"].clone());
         }
+    }
+
+    /// It is gone: why, by its own words.
+    fn ended(&mut self, method: &str) -> anyhow::Error {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let said = self.said.take().and_then(|said| said.join().ok());
+        let said = said.unwrap_or_default();
+        // Below the message Codex prints a stack of addresses.
+        let (said, _) = said.split_once("Stack backtrace").unwrap_or((&said, ""));
+        anyhow::anyhow!(
+            "codex app-server ended before it answered {method}: {}",
+            said.trim()
+        )
     }
 
     /// The hooks that Codex sees from the folder `cwd`, with the trust that it gives them.

@@ -292,6 +292,43 @@ fn a_repository_that_weakens_the_profile_and_is_trusted() {
 }
 
 #[test]
+fn a_trusted_repository_that_overrides_a_key_is_named() {
+    each_codex(|_, env| {
+        setup(env, &router(vec![]), &[]);
+        fs_err::create_dir(env.work().join(".git")).expect("it is new");
+        env.write(
+            "work/.codex/config.toml",
+            "model_reasoning_summary = \"auto\"\n",
+        );
+        let (run, report) = json(env, &["--only", "config.overridden"]);
+        assert_eq!(complaints(&report), [], "{run}");
+        env.codex_ds(["trust", "--yes", "."]).run().success();
+        let (run, report) = json(env, &["--only", "config.overridden"]);
+        let found = check(&report, "config.overridden");
+        assert_eq!(found["status"], "warn", "{run}");
+        let source = text(&found["findings"][0]["source"]);
+        assert!(
+            source.starts_with("the repository's ") && source.ends_with("/.codex"),
+            "{run}"
+        );
+    });
+}
+
+#[test]
+fn another_codex_ds_that_is_at_work_is_seen() {
+    let env = set_up(&[]);
+    let lock = fs_err::File::open(env.profile().join(".codex-ds.lock")).expect("set-up made it");
+    lock.file().lock().expect("nobody else has it");
+    let (run, report) = json(&env, &["--only", "home.leftovers"]);
+    let found = complaints(&report);
+    assert_eq!(found.len(), 1, "{run}");
+    assert_eq!(
+        (found[0].0.as_str(), found[0].1.as_str()),
+        ("home.leftovers", "warn")
+    );
+}
+
+#[test]
 fn a_profile_without_a_guard_is_a_warning() {
     let env = set_up(&["--no-guard"]);
     let (run, report) = json(&env, &[]);

@@ -10,7 +10,7 @@
 
 use std::ffi::OsString;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 
@@ -157,18 +157,27 @@ fn visit(args: &Args, selected: &[&'static Check]) -> Result<Report> {
         .build()?;
     let progress = ui::progress("looking");
     let strangers = Strangers::before(&context.home);
-    let records = runtime.block_on(runner::run(selected, &context, |left| {
+    let waiting = |left: &[&str]| {
         progress.set(&format!(
             "{} of {} checks done; waiting for {}",
             selected.len() - left.len(),
             selected.len(),
             left.join(", ")
         ));
-    }));
+    };
+    let records = runtime.block_on(async {
+        tokio::select! {
+            records = runner::run(selected, &context, waiting) => Some(records),
+            _ = tokio::signal::ctrl_c() => None,
+        }
+    });
+    // The programs of checks that were ended go with them; a thread that waits for one does not.
+    runtime.shutdown_timeout(Duration::from_millis(500));
     strangers.remove();
     drop(progress);
-    // A check that was ended at its deadline may have left a thread that waits.
-    runtime.shutdown_background();
+    let Some(records) = records else {
+        return Err(UserError::new("interrupted").into());
+    };
     Ok(Report {
         left_out: checks::all().count() - records.len(),
         context,

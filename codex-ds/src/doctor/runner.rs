@@ -78,22 +78,22 @@ async fn failed_prerequisite(
 /// Runs one check to its end, its deadline or its panic.
 async fn one(check: &'static Check, context: Arc<Context>) -> Record {
     let begun = Instant::now();
-    let mut task = tokio::spawn((check.run)(context));
+    // A task of its own, so that its panic is its own; ended when this one is.
+    let mut task = JoinSet::new();
+    task.spawn((check.run)(context));
     let broken = |why: String| Outcome {
         status: Status::Error,
         ..Outcome::pass(why)
     };
-    let outcome = match tokio::time::timeout(check.deadline, &mut task).await {
-        Ok(Ok(Ok(outcome))) => outcome,
-        Ok(Ok(Err(error))) => broken(format!("{error:#}")),
-        Ok(Err(ended)) => broken(format!("the check itself broke: {}", said(ended))),
-        Err(_) => {
-            task.abort();
-            broken(format!(
-                "not done within {} s",
-                check.deadline.as_secs_f32()
-            ))
-        }
+    let outcome = match tokio::time::timeout(check.deadline, task.join_next()).await {
+        Ok(Some(Ok(Ok(outcome)))) => outcome,
+        Ok(Some(Ok(Err(error)))) => broken(format!("{error:#}")),
+        Ok(Some(Err(ended))) => broken(format!("the check itself broke: {}", said(ended))),
+        Ok(None) => broken("the check was not started".to_owned()),
+        Err(_) => broken(format!(
+            "not done within {} s",
+            check.deadline.as_secs_f32()
+        )),
     };
     Record::new(check, outcome, begun.elapsed())
 }

@@ -3,8 +3,11 @@
 use std::path::Path;
 
 use codex_ds_tests::TestEnvironment;
+use codex_ds_tests::peers::CodexVersion;
+use codex_ds_tests::scenario::{router, setup};
+use serde_json::Value;
 
-use super::{HOOK, append, complaints, edit, json, mode, prepend, replace, set_up, take_away};
+use super::{HOOK, append, complaints, edit, json, mode, prepend, replace, take_away};
 
 /// One thing that is broken in a profile, and what the doctor has to say of it.
 struct Fault {
@@ -139,6 +142,11 @@ const FAULTS: &[Fault] = &[
             "fail",
             "`model_providers.codex-ds.web_search`",
         )],
+    ),
+    fault(
+        "a key in a profile that Codex does not know",
+        |env| append(env, "native.config.toml", "[features]\nnonsense = true\n"),
+        &[("config.keys", "warn", "`features.nonsense`")],
     ),
     fault(
         "a search that only OpenAI has",
@@ -433,30 +441,126 @@ done
 
 #[test]
 fn of_each_fault_exactly_the_right_check_tells() {
-    let env = set_up(&[]);
+    let newest = CodexVersion::all().last().expect("a version is listed");
+    tell(newest, |_| true);
+}
+
+/// Checks that go by what Codex says.
+const BY_CODEX: &[&str] = &[
+    "config.keys",
+    "config.loads",
+    "config.overridden",
+    "guard.hooks-on",
+    "guard.trusted",
+    "guard.typing",
+    "rules.load",
+];
+
+#[test]
+fn an_older_codex_is_understood_as_well() {
+    let oldest = CodexVersion::all().next().expect("a version is listed");
+    tell(oldest, |fault| {
+        fault.expected.iter().any(|(id, ..)| BY_CODEX.contains(id))
+    });
+}
+
+/// Inflicts the faults that are wanted, one after the other.
+fn tell(version: CodexVersion, wanted: impl Fn(&Fault) -> bool) {
+    let env = TestEnvironment::with_codex(version);
+    setup(&env, &router(vec![]), &[]);
     let kept = env.root().join("kept");
     copy(&env.profile(), &kept);
     let mut wrong = Vec::new();
-    for fault in FAULTS {
+    for fault in FAULTS.iter().filter(|fault| wanted(fault)) {
         (fault.inflict)(&env);
         let (run, report) = json(&env, fault.args);
-        let found = complaints(&report);
-        let fits = found.len() == fault.expected.len()
-            && found.iter().zip(fault.expected).all(|(found, expected)| {
-                (found.0.as_str(), found.1.as_str()) == (expected.0, expected.1)
-                    && found.2.contains(expected.2)
-            });
-        let fails = fault
-            .expected
-            .iter()
-            .any(|(_, status, _)| *status == "fail");
-        if !fits || run.code != Some(i32::from(fails)) {
+        if !fits(&report, fault.expected) || run.code != Some(exit_code(fault.expected)) {
+            let found = complaints(&report);
             wrong.push(format!("{}: {found:#?} {:?}", fault.name, run.code));
         }
         fs_err::remove_dir_all(env.profile()).expect("it is the test's own");
         copy(&kept, &env.profile());
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+type Expected = [(&'static str, &'static str, &'static str)];
+
+/// Whether these checks complain, and no other.
+fn fits(report: &Value, expected: &Expected) -> bool {
+    let found = complaints(report);
+    found.len() == expected.len()
+        && found.iter().zip(expected).all(|(found, expected)| {
+            (found.0.as_str(), found.1.as_str()) == (expected.0, expected.1)
+                && found.2.contains(expected.2)
+        })
+}
+
+fn exit_code(expected: &Expected) -> i32 {
+    i32::from(expected.iter().any(|(_, status, _)| *status == "fail"))
+}
+
+/// What a Codex does that is not as it should be: a script around the real one, `$real`.
+const CODEXES: &[(&str, &str, &Expected)] = &[
+    (
+        "every file looks right, and the guard is not asked",
+        r#"case " $* " in *" exec "*) exec $real "$@" -c features.hooks=false ;; esac"#,
+        &[("guard.denies", "fail", "exited with code 0")],
+    ),
+    (
+        "it fails in a turn",
+        r#"case " $* " in *" exec "*) echo 'out of order' >&2; exit 1 ;; esac"#,
+        &[("codex.turn", "fail", "out of order")],
+    ),
+    (
+        "it sends other instructions",
+        r#"echo other >$HOME/other.md
+case " $* " in *" exec "*) exec $real "$@" -c model_instructions_file="$HOME/other.md" ;; esac"#,
+        &[("instructions.sent", "fail", "other")],
+    ),
+    (
+        "its sandbox does not work",
+        r#"[ "$1" = sandbox ] && { echo 'bwrap: no user namespaces' >&2; exit 1; }"#,
+        &[("sandbox.works", "fail", "no user namespaces")],
+    ),
+    (
+        "its sandbox holds nothing",
+        r#"[ "$1" = sandbox ] && { shift 4; exec "$@"; }"#,
+        &[("sandbox.home", "fail", "a file was made there")],
+    ),
+    (
+        "it does not speak",
+        r#"case " $* " in *" app-server "*) echo 'out of order' >&2; exit 1 ;; esac"#,
+        &[("config.loads", "fail", "out of order")],
+    ),
+];
+
+#[test]
+fn what_codex_says_is_not_believed_where_it_can_be_seen() {
+    let newest = CodexVersion::all().last().expect("a version is listed");
+    let mut env = TestEnvironment::with_codex(newest);
+    setup(&env, &router(vec![]), &[]);
+    let real = newest.bin_dir().join("codex");
+    let shims = env.root().join("shims");
+    env.set(
+        "PATH",
+        format!(
+            "{}:{}",
+            shims.display(),
+            std::env::var("PATH").expect("there is one")
+        ),
+    );
+    for (name, script, expected) in CODEXES {
+        let text = format!(
+            "#!/bin/sh\nreal={}\n{script}\nexec $real \"$@\"\n",
+            real.display()
+        );
+        mode(&env.write("shims/codex", &text), 0o755);
+        // The path is another one, and so are others on it.
+        let (run, report) = json(&env, &["--skip", "codex.others"]);
+        assert!(fits(&report, expected), "{name}: {run}");
+        assert_eq!(run.code, Some(1), "{name}");
+    }
 }
 
 /// Copies a folder with the modes of its files.

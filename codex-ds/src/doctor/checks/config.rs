@@ -1,5 +1,6 @@
 //! `config.…`: Codex's configuration.
 
+use std::io::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,8 +8,10 @@ use anyhow::Result;
 use serde_json::Value as Json;
 use toml_edit::Item;
 
+use crate::app_server::{AppServer, ConfigWarning};
 use crate::doctor::check::{Check, Cost, Finding, Outcome, Status};
 use crate::doctor::context::Context;
+use crate::doctor::profile::Profile;
 use crate::doctor::programs::{self, Asked};
 use crate::setup::merge::{self, Leaves};
 use crate::setup::plan::CONFIG;
@@ -135,12 +138,10 @@ async fn loads(context: Arc<Context>) -> Result<Outcome> {
     })
 }
 
-/// A key that Codex ignores, by its own words: `  user (FILE): \`KEY\` is ignored.`
-fn ignored(asked: &Asked) -> Vec<(String, String)> {
-    let lines = asked
-        .warnings
-        .iter()
-        .flat_map(|warning| warning.summary.lines());
+/// The keys that Codex ignores, each with its place, by its own words:
+/// `  user (FILE): \`KEY\` is ignored.`
+fn ignored(warnings: &[ConfigWarning]) -> Vec<(String, String)> {
+    let lines = warnings.iter().flat_map(|warning| warning.summary.lines());
     lines
         .filter_map(|line| {
             let (place, rest) = line.trim().split_once(": `")?;
@@ -150,13 +151,64 @@ fn ignored(asked: &Asked) -> Vec<(String, String)> {
         .collect()
 }
 
+/// The keys that Codex ignores of a file that `-p` lays over the base. Codex is only asked about keys
+/// that set-up writes nowhere, in a home of their own: `codex app-server` takes no `-p`.
+async fn ignored_over(
+    context: &Arc<Context>,
+    profile: &Profile,
+    known: &Leaves,
+) -> Result<Vec<(String, String)>> {
+    let Some((layer, document)) = profile
+        .layers
+        .get(1)
+        .and_then(|layer| Some((layer, layer.document.as_ref().ok()?)))
+    else {
+        return Ok(Vec::new());
+    };
+    if merge::leaves(document)
+        .keys()
+        .all(|key| known.contains_key(key))
+    {
+        return Ok(Vec::new());
+    }
+    let mut alone = document.clone();
+    // What they name is not in that home.
+    for key in [
+        "model_provider",
+        "model_catalog_json",
+        "model_instructions_file",
+    ] {
+        alone.remove(key);
+    }
+    let home = tempfile::tempdir()?;
+    fs_err::File::create_new(home.path().join(CONFIG))?.write_all(alone.to_string().as_bytes())?;
+    let inner = context.clone();
+    let asked = programs::blocking(move || {
+        let path = programs::codex_path(&inner)?;
+        let mut server = AppServer::start(&path, home.path(), home.path())?;
+        // It complains before it answers.
+        server.hooks(home.path())?;
+        Ok(server.warnings().to_vec())
+    })
+    .await;
+    let warnings = asked.unwrap_or_default();
+    Ok(ignored(&warnings)
+        .into_iter()
+        .map(|(_, key)| (layer.file.display().to_string(), key))
+        .collect())
+}
+
 async fn keys(context: Arc<Context>) -> Result<Outcome> {
     let asked = programs::asked(&context).await;
     let Ok(asked) = &*asked else {
         return Ok(Outcome::skip("Codex could not be asked"));
     };
     let ours = recorded(&context, CONFIG);
-    let findings = ignored(asked)
+    let mut ignored = ignored(&asked.warnings);
+    for profile in context.profiles() {
+        ignored.extend(ignored_over(&context, &profile, &ours).await?);
+    }
+    let findings = ignored
         .into_iter()
         .map(|(place, key)| match home_of(&key, &ours) {
             Some(right) => Finding::fail(format!("`{key}` stands in the wrong table"))
@@ -472,30 +524,19 @@ fn values(context: &Context) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::app_server::ConfigWarning;
-    use crate::doctor::programs::Missing;
 
     #[test]
     fn reads_which_keys_codex_ignores() {
-        let missing = || Missing {
-            text: String::new(),
-            hint: String::new(),
-        };
-        let asked = Asked {
-            warnings: vec![ConfigWarning {
-                summary: "Codex is ignoring 2 unrecognized configuration settings. Check for typos or \
-                          deprecated settings.\n  user (/h/config.toml): `features.x` is ignored.\n  \
-                          user (/h/config.toml): `model_providers.p.model_catalog_json` is ignored."
-                    .into(),
-                details: String::new(),
-            }],
-            config: Err(missing()),
-            hooks: Err(missing()),
-            models: Err(missing()),
-        };
+        let warnings = [ConfigWarning {
+            summary: "Codex is ignoring 2 unrecognized configuration settings. Check for typos or \
+                      deprecated settings.\n  user (/h/config.toml): `features.x` is ignored.\n  \
+                      user (/h/config.toml): `model_providers.p.model_catalog_json` is ignored."
+                .into(),
+            details: String::new(),
+        }];
         let place = "user (/h/config.toml)".to_owned();
         assert_eq!(
-            ignored(&asked),
+            ignored(&warnings),
             [
                 (place.clone(), "features.x".to_owned()),
                 (place, "model_providers.p.model_catalog_json".to_owned()),
