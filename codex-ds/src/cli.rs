@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::error::UserError;
-use crate::{completions, demo, deploy, doctor, dump, guard, launch, man, setup, trust, undo};
+use crate::{bench, completions, demo, deploy, doctor, dump, guard, launch, man, setup, trust, undo};
 
 /// Run OpenAI's Codex CLI, safely and lean, on a model that you serve yourself
 #[derive(Debug, Parser)]
@@ -34,6 +34,8 @@ pub struct Cli {
 /// The commands that are ours.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Measure the served model: first token, prefill, decode, concurrency
+    Bench(Box<bench::Args>),
     /// See everything work on a built-in endpoint, with the real Codex
     Demo(demo::Args),
     /// See what Codex sends, what it costs, and when the prefix cache breaks

@@ -7,10 +7,12 @@
 //! | [`undo`] | `codex-ds undo`, by the receipt |
 //! | [`launch`] | every other word: becomes Codex, pinned |
 //! | [`trust`] | `codex-ds trust`: which repositories' own configuration counts |
+//! | [`bench`] | `codex-ds bench`: how fast the served model is |
 //! | [`deploy`] | `codex-ds deploy`: the serving stack |
 //! | [`demo`] | `codex-ds demo`: everything once, for real, on a stand-in endpoint |
 //! | [`doctor`] | `codex-ds doctor`: what is wrong with the chain, the evidence, the fix |
 //! | [`dump`] | `codex-ds dump`: what Codex sends, what it costs, when the prefix cache breaks |
+//! | [`engine`] | asking a served model, for measurements |
 //! | [`guard`] | `codex-ds guard`: the guard outside a session |
 //! | [`completions`], [`man`] | completions and man pages, from the commands' definitions |
 //! | [`probe`] | questions to an endpoint, answered by typed evidence |
@@ -25,6 +27,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 pub mod app_server;
+pub mod bench;
 pub mod cli;
 pub mod codex;
 pub mod completions;
@@ -32,6 +35,7 @@ pub mod demo;
 pub mod deploy;
 pub mod doctor;
 pub mod dump;
+pub mod engine;
 pub mod env;
 pub mod error;
 pub mod exit;
@@ -57,6 +61,7 @@ pub fn main() -> ExitCode {
             cli::Command::Man(args) => man::run(&args),
             cli::Command::Setup(args) => setup::run(&args),
             cli::Command::Undo(args) => undo::run(&args),
+            cli::Command::Bench(args) => bench::run(&args),
             cli::Command::Demo(args) => demo::run(&args),
             cli::Command::Deploy(args) => deploy::run(&args),
             cli::Command::Doctor(args) => doctor::run(&args),

@@ -10,6 +10,7 @@
 //! | [`spans`] | where each value of a JSON text stands, to the byte |
 //! | [`breakdown`], [`prefix`] | what a request is made of, and whether it extends the last one |
 //! | [`reply`], [`timing`] | what came back, and when |
+//! | [`metrics`] | a server's `/metrics` |
 //! | [`standin`] | [`standin::StandIn`]: the model server of the tests, the demo and the benchmarks |
 //!
 //! The crate knows nothing of Codex's configuration, prints nothing, and opens no socket but the
@@ -18,6 +19,7 @@
 pub mod breakdown;
 pub mod chat;
 mod lenient;
+pub mod metrics;
 pub mod prefix;
 pub mod redact;
 mod redact_rules;

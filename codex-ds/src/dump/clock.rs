@@ -12,7 +12,7 @@ pub(super) fn file_name(ms: u64) -> String {
 }
 
 /// `2026-11-30 16:05:11`.
-pub(super) fn shown(ms: u64) -> String {
+pub(crate) fn shown(ms: u64) -> String {
     let (date, seconds) = split(ms);
     format!(
         "{date} {:02}:{:02}:{:02}",

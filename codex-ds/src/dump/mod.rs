@@ -33,7 +33,7 @@ use crate::cli::HomeArg;
 use crate::home;
 
 mod analysis;
-mod clock;
+pub(crate) mod clock;
 mod decode;
 mod diff;
 mod export;
@@ -47,7 +47,7 @@ mod replay;
 mod report;
 pub mod server;
 pub mod store;
-mod text;
+pub(crate) mod text;
 mod tokens;
 mod turn;
 mod view;

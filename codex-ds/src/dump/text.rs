@@ -1,7 +1,7 @@
 //! How numbers and tables look.
 
 /// `9,536`.
-pub(super) fn count(number: u64) -> String {
+pub(crate) fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {
@@ -14,7 +14,7 @@ pub(super) fn count(number: u64) -> String {
 }
 
 /// A share in tenths of a percent: `49.3%`.
-pub(super) fn share(part: u64, whole: u64) -> String {
+pub(crate) fn share(part: u64, whole: u64) -> String {
     let permille = (u128::from(part) * 1000 + u128::from(whole) / 2)
         .checked_div(u128::from(whole))
         .unwrap_or(0);
@@ -22,7 +22,7 @@ pub(super) fn share(part: u64, whole: u64) -> String {
 }
 
 /// Microseconds as `0.4 ms`, `12 ms` or `3.21 s`.
-pub(super) fn time(us: u64) -> String {
+pub(crate) fn time(us: u64) -> String {
     match us {
         0..10_000 => format!("{}.{} ms", us / 1000, us % 1000 / 100),
         10_000..1_000_000 => format!("{} ms", us / 1000),
@@ -32,13 +32,13 @@ pub(super) fn time(us: u64) -> String {
 
 /// Where a column's text stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Align {
+pub(crate) enum Align {
     Left,
     Right,
 }
 
 /// Rows in columns, two spaces apart; no space at a line's end.
-pub(super) fn table(align: &[Align], rows: &[Vec<String>]) -> String {
+pub(crate) fn table(align: &[Align], rows: &[Vec<String>]) -> String {
     let width = |column: usize| {
         rows.iter()
             .filter_map(|row| row.get(column))
@@ -65,7 +65,7 @@ pub(super) fn table(align: &[Align], rows: &[Vec<String>]) -> String {
 }
 
 /// Text of others for a terminal: control characters are shown, not obeyed.
-pub(super) fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -78,7 +78,7 @@ pub(super) fn plain(text: &str) -> String {
 }
 
 /// The same on one line.
-pub(super) fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     plain(&text.replace('\n', "\\n").replace('\t', "\\t"))
 }
 

@@ -19,14 +19,14 @@ const OFFLINE_MODEL: &str = "deepseek-v4-flash-cc";
 const BRIDGE_SUFFIX: &str = "-cc";
 
 /// What was decided.
-pub(super) struct Decided {
+pub(crate) struct Decided {
     /// What goes into the files.
     pub decisions: Decisions,
     /// What to tell the user.
     pub notes: Vec<String>,
 }
 
-pub(super) async fn decide(choices: &Choices, offline: bool) -> Result<Decided> {
+pub(crate) async fn decide(choices: &Choices, offline: bool) -> Result<Decided> {
     let mut notes = Vec::new();
     let key = key(choices)?;
     let secret = if offline { None } else { secret(&key)? };
@@ -138,7 +138,8 @@ fn key_file(path: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
-fn secret(key: &Key) -> Result<Option<Secret>> {
+/// The key itself, from wherever it is kept.
+pub(crate) fn secret(key: &Key) -> Result<Option<Secret>> {
     let (text, source) = match key {
         Key::Placeholder => return Ok(Some(Secret::new(PLACEHOLDER_KEY))),
         Key::Env(name) => (

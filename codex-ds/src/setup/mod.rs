@@ -19,7 +19,7 @@ use crate::{exit, home, ui};
 
 pub mod apply;
 pub mod block;
-mod decide;
+pub(crate) mod decide;
 pub mod endpoint;
 pub mod guard_entry;
 mod mask;
