@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::error::UserError;
-use crate::{bench, completions, demo, deploy, doctor, dump, guard, launch, man, setup, trust, undo};
+use crate::{bench, completions, demo, deploy, doctor, dump, eval, guard, launch, man, setup, trust, undo};
 
 /// Run OpenAI's Codex CLI, safely and lean, on a model that you serve yourself
 #[derive(Debug, Parser)]
@@ -44,6 +44,8 @@ pub enum Command {
     Doctor(Box<doctor::Args>),
     /// Describe, check, apply and heal the serving stack
     Deploy(Box<deploy::Args>),
+    /// Measure how good the served model's answers are
+    Eval(eval::Args),
     /// Ask the guard, read its log, let one denied command pass
     Guard(guard::Args),
     /// Write or refresh the profile

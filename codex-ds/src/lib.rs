@@ -13,6 +13,7 @@
 //! | [`doctor`] | `codex-ds doctor`: what is wrong with the chain, the evidence, the fix |
 //! | [`dump`] | `codex-ds dump`: what Codex sends, what it costs, when the prefix cache breaks |
 //! | [`engine`] | asking a served model, for measurements |
+//! | [`eval`] | `codex-ds eval`: how good the served model's answers are |
 //! | [`guard`] | `codex-ds guard`: the guard outside a session |
 //! | [`completions`], [`man`] | completions and man pages, from the commands' definitions |
 //! | [`probe`] | questions to an endpoint, answered by typed evidence |
@@ -38,6 +39,7 @@ pub mod dump;
 pub mod engine;
 pub mod env;
 pub mod error;
+pub mod eval;
 pub mod exit;
 pub mod file;
 pub mod guard;
@@ -66,6 +68,7 @@ pub fn main() -> ExitCode {
             cli::Command::Deploy(args) => deploy::run(&args),
             cli::Command::Doctor(args) => doctor::run(&args),
             cli::Command::Dump(args) => dump::run(&args),
+            cli::Command::Eval(args) => eval::run(&args),
             cli::Command::Guard(args) => guard::run(&args),
             cli::Command::Trust(args) => trust::run(&args),
         }

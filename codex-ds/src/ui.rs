@@ -55,6 +55,12 @@ pub fn confirm(question: &str) -> std::io::Result<bool> {
     Ok(answer.is_some_and(|a| matches!(a.to_ascii_lowercase().as_str(), "y" | "yes")))
 }
 
+/// Whether [`progress`] shows anything.
+#[must_use]
+pub fn can_show_progress() -> bool {
+    std::io::stderr().is_terminal()
+}
+
 /// A line on standard error that says what is going on, on a terminal only; gone when dropped.
 ///
 /// # Panics
