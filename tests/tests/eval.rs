@@ -1,6 +1,7 @@
 //! `codex-ds eval` against a stand-in whose answers are scripted, question by question.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -26,16 +27,19 @@ fn csv(env: &TestEnvironment, n: usize) -> PathBuf {
         } else {
             "Biology"
         };
-        text.push_str(&format!(
+        let _ = write!(
+            text,
             "rec{number},\"Question-{number}, with\n{SECRET} and \"\"quotes\"\"?\",right {SECRET},wrong1 {SECRET},wrong2 {SECRET},wrong3 {SECRET},{domain}\n"
-        ));
+        );
     }
     env.write("work/questions.csv", &text)
 }
 
 /// The letter that an option has in a request.
 fn letter(body: &str, option: &str) -> char {
-    let end = body.find(&format!(") {option} ")).unwrap();
+    let end = body
+        .find(&format!(") {option} "))
+        .expect("what the stand-in and the program make");
     char::from(body.as_bytes()[end - 1])
 }
 
@@ -52,7 +56,7 @@ fn right_letters(env: &TestEnvironment, n: usize) -> Vec<char> {
         let body = bodies
             .into_iter()
             .find(|body| body.contains(&mark))
-            .unwrap();
+            .expect("what the stand-in and the program make");
         letter(&body, "right")
     };
     (0..n).map(of).collect()
@@ -73,10 +77,11 @@ fn other(letter: char) -> char {
 }
 
 fn lines(env: &TestEnvironment, file: &str) -> Vec<Value> {
-    let text = fs_err::read_to_string(env.work().join(file)).unwrap();
+    let text = fs_err::read_to_string(env.work().join(file))
+        .expect("what the stand-in and the program make");
     assert!(!text.contains(SECRET), "{text}");
     text.lines()
-        .map(|line| serde_json::from_str(line).unwrap())
+        .map(|line| serde_json::from_str(line).expect("what the stand-in and the program make"))
         .collect()
 }
 
@@ -89,10 +94,14 @@ fn timeless(run: &Run) -> String {
     let shown = run.to_string();
     let line = |line: &str| {
         if line.contains(" s a question") {
-            let (tokens, _) = line.split_once(';').unwrap();
+            let (tokens, _) = line
+                .split_once(';')
+                .expect("what the stand-in and the program make");
             format!("{tokens}; [TIME] a question\n")
         } else if line.starts_with("engine, watched") {
-            let (_, rest) = line.split_once(':').unwrap();
+            let (_, rest) = line
+                .split_once(':')
+                .expect("what the stand-in and the program make");
             format!("engine, watched for [TIME]:{rest}\n")
         } else {
             format!("{line}\n")
@@ -129,7 +138,24 @@ fn each_way_to_answer_is_told_apart() {
     let server = scenario::server(Config::default(), turns);
     let args = ["--results", "r.jsonl", "--max-tokens", "100"];
     let run = gpqa(&env, &server, &args);
-    assert_snapshot!(timeless(&run), @"");
+    assert_snapshot!(timeless(&run), @"
+    questions.csv by deepseek-v4-flash-cc, seed 0, 100 tokens, thinking on
+
+               answered  right  accuracy  95 % (Wilson)
+      Biology         3      2     66.7%     20.8–93.9%
+      Physics         4      1     25.0%      4.6–69.9%
+      all             7      3     42.9%     15.8–75.0%
+
+    3 without an answer of the wanted form; 2 ran out of tokens, 1 of them answered when asked again in short
+    failed requests: 1 (not counted; asked again on the next start)
+    33 tokens an answer, 104 at most; [TIME] a question
+    engine, watched for [TIME]: KV cache at most 0% full, 0 requests at most, 0 waiting, 0 preemptions, 0 restarts
+
+    results: r.jsonl
+    ------- stderr -------
+    warning: rec7: HTTP 400: cannot read gated-words; it will be asked again on the next start
+    [exit status: 1]
+    ");
 
     let lines = lines(&env, "r.jsonl");
     assert_eq!(lines[0]["type"], "run");
@@ -288,7 +314,11 @@ fn runs_are_compared_question_by_question() {
         .run()
         .success();
     let (_, pair) = run.stdout.split_once("a.jsonl against").unwrap();
-    assert_snapshot!(pair, @"");
+    assert_snapshot!(pair, @"
+     b.jsonl
+    10 questions in common: 2 right in both, 0 in the first alone, 7 in the second alone
+    McNemar's exact test: p = 0.016: the second is better
+    ");
     let run = env
         .codex_ds(["eval", "report", "a.jsonl", "b.jsonl", "--json"])
         .run()
@@ -297,7 +327,12 @@ fn runs_are_compared_question_by_question() {
     assert_eq!(report["against_the_first"][0]["right_in_second_alone"], 7);
     assert_eq!(report["runs"][1]["all"]["right"], 9);
     let run = env.codex_ds(["eval", "report", "questions.csv"]).run();
-    assert_snapshot!(run, @"");
+    assert_snapshot!(run, @"
+    ------- stderr -------
+    error: questions.csv: line 1 is none of a result; expected results of codex-ds eval gpqa
+    hint: name another file with --results, or move this one away
+    [exit status: 2]
+    ");
 }
 
 #[test]
@@ -316,8 +351,7 @@ fn a_server_that_is_gone_ends_the_run_and_nothing_is_counted_wrong() {
         "{run}"
     );
     assert!(
-        run.stdout
-            .contains("8 failed requests, which are not counted"),
+        run.stdout.contains("failed requests: 8 (not counted"),
         "{run}"
     );
 }
@@ -357,9 +391,20 @@ fn what_is_no_file_of_questions_is_refused() {
     let env = TestEnvironment::new();
     let server = scenario::server(Config::default(), vec![]);
     let run = gpqa(&env, &server, &[]);
-    assert_snapshot!(run, @"");
+    assert_snapshot!(run, @"
+    ------- stderr -------
+    error: --csv questions.csv: cannot be read
+      cause: failed to open file `questions.csv`: No such file or directory (os error 2)
+    hint: GPQA is given out by its authors on request (gpqa_diamond.csv); --sample needs no file
+    [exit status: 2]
+    ");
     env.write("work/questions.csv", "Question,Correct Answer\nq,a\n");
-    assert_snapshot!(gpqa(&env, &server, &[]), @"");
+    assert_snapshot!(gpqa(&env, &server, &[]), @r#"
+    ------- stderr -------
+    error: questions.csv: the column "Incorrect Answer 1" is missing
+    hint: expected a CSV file with the columns Question, Correct Answer, Incorrect Answer 1, Incorrect Answer 2, Incorrect Answer 3 and, if there, Record ID and High-level domain
+    [exit status: 2]
+    "#);
     csv(&env, 2);
     let run = gpqa(&env, &server, &["--max-tokens", "260000"]);
     assert!(

@@ -47,8 +47,8 @@ impl Metrics {
         names
             .iter()
             .map(|name| {
-                let named = self.samples.iter().filter(|sample| sample.name == *name);
-                named.map(|sample| sample.value).collect::<Vec<f64>>()
+                let fitting = self.samples.iter().filter(|sample| sample.name == *name);
+                fitting.map(|sample| sample.value).collect::<Vec<f64>>()
             })
             .find(|values| !values.is_empty())
             .unwrap_or_default()

@@ -78,6 +78,10 @@ pub enum ThinkingArg {
 /// then run three times or more. Tokens are the server's own count. The engine's counters tell when
 /// another client was at work; such a run is marked and repeated.
 #[derive(Clone, Debug, clap::Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
 #[command(after_help = "\
 Examples:
   codex-ds bench                                 the profile's model, about five minutes
@@ -233,6 +237,7 @@ async fn measure(args: &Args) -> Result<Document> {
     let mut bench = Bench::new(source, targets.native.as_ref())?;
     let mut notes = targets.notes.clone();
     let mut rows = Vec::new();
+    let mut failure = None;
     let limit = routes.iter().filter_map(|route| route.target.limit).min();
     let date = format!("{} UTC", clock::shown(now_ms()));
     for shape in shapes(args) {
@@ -243,14 +248,13 @@ async fn measure(args: &Args) -> Result<Document> {
             ));
             continue;
         }
-        rows.extend(measure_shape(&mut bench, &routes, shape, args.runs, &mut notes).await);
+        for (row, error) in measure_shape(&mut bench, &routes, shape, args.runs, &mut notes).await {
+            rows.push(row);
+            failure = failure.or(error);
+        }
     }
-    if let Some(first) = rows
-        .first()
-        .filter(|_| rows.iter().all(|row| row.error.is_some()))
-    {
-        let error = first.error.clone().unwrap_or_default();
-        return Err(UserError::new(format!("nothing could be measured: {error}")).into());
+    if let Some(failure) = failure.filter(|_| rows.iter().all(|row| row.error.is_some())) {
+        return Err(failure.into());
     }
     if rows.is_empty() {
         return Err(UserError::usage("no shape fits into the server's window")
@@ -319,7 +323,7 @@ async fn measure_shape(
     shape: Shape,
     wanted: u32,
     notes: &mut Vec<String>,
-) -> Vec<Row> {
+) -> Vec<(Row, Option<UserError>)> {
     let progress = ui::progress(&format!("{shape}: fitting the prompt"));
     let mut tries = Vec::new();
     for route in routes {
@@ -337,11 +341,8 @@ async fn measure_shape(
             }
             Err(error) => Err(error),
         };
-        tries.push((
-            route,
-            fit.map_err(|error| run::failed(route, &shape, &error).to_string()),
-            Vec::new(),
-        ));
+        let fit = fit.map_err(|error| run::failed(route, &shape, &error));
+        tries.push((route, fit, Vec::new()));
     }
     // A run that another client spoiled is made again, as often as it was wanted at all.
     for number in 1..=2 * wanted {
@@ -356,15 +357,18 @@ async fn measure_shape(
             progress.set(&format!("{shape} ({}): run {number}", route.name));
             match bench.run(route, &shape, words, &format!("{number}")).await {
                 Ok(run) => runs.push(run),
-                Err(error) => *fit = Err(run::failed(route, &shape, &error).to_string()),
+                Err(error) => *fit = Err(run::failed(route, &shape, &error)),
             }
         }
     }
     tries
         .into_iter()
         .map(|(route, fit, runs)| match fit {
-            Ok(_) => Row::of(route.name, shape, &runs),
-            Err(error) => Row::failed(route.name, shape, error),
+            Ok(_) => (Row::of(route.name, shape, &runs), None),
+            Err(error) => (
+                Row::failed(route.name, shape, error.to_string()),
+                Some(error),
+            ),
         })
         .collect()
 }

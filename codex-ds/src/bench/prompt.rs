@@ -90,6 +90,9 @@ fn fill(text: &mut String, skip: u64, words: u64) {
 ///
 /// # Errors
 /// When `count` fails.
+///
+/// # Panics
+/// Never: there is one attempt at least.
 pub async fn fit<E>(
     depth: u64,
     prompt: u64,

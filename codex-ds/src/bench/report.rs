@@ -177,11 +177,11 @@ fn changes(comparison: &Comparison) -> String {
             change.verdict.name().to_owned(),
         ]
     }));
-    use Align::{Left, Right};
-    table(
-        &[Left, Left, Left, Right, Right, Right, Right, Left],
-        &cells,
-    )
+    let mut align = [Align::Right; 8];
+    for column in [0, 1, 2, 7] {
+        align[column] = Align::Left;
+    }
+    table(&align, &cells)
 }
 
 /// Whether somebody else was there.
@@ -297,8 +297,10 @@ fn posted(row: &Row, model: &str, prefill: bool, streams: bool, several: bool) -
     format!("| {} |", cells.join(" | "))
 }
 
+type Figure = fn(&Row) -> &Option<Summary>;
+
 /// The summaries of a row by their column's name.
-const COLUMNS: [(&str, fn(&Row) -> &Option<Summary>); 12] = [
+const COLUMNS: [(&str, Figure); 12] = [
     ("prefill_tps", |row| &row.prefill),
     ("prefill_each_tps", |row| &row.prefill_each),
     ("decode_tps", |row| &row.decode),

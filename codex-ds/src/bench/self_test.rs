@@ -1,6 +1,8 @@
 //! `--self-test`: what the client itself can take in. A stand-in on a thread of its own plays many
 //! streams; the client reads them on this one, and its processor time is counted.
 
+use std::fmt::Write as _;
+
 use anyhow::{Context as _, Result};
 use codex_ds_wire::standin::{Config, Play, Script, StandIn, Turn};
 use serde_json::json;
@@ -69,10 +71,11 @@ pub(super) fn run(runtime: &tokio::runtime::Runtime, as_json: bool) -> Result<u8
             difference * 100.0
         );
         if let Some(load) = load {
-            text.push_str(&format!(
-                "  the client's thread was busy {:.0}% of the time\n",
+            let _ = writeln!(
+                text,
+                "  the client's thread was busy {:.0}% of the time",
                 load * 100.0
-            ));
+            );
         }
         ui::out(&text);
     }
@@ -110,6 +113,7 @@ fn played(plays: &[Play]) -> f64 {
 
 /// Seconds that this thread has computed for.
 #[cfg(unix)]
+#[expect(clippy::unnecessary_wraps, reason = "other systems do not tell")]
 fn processor_time() -> Option<f64> {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]

@@ -1,6 +1,6 @@
 //! What one row measures: lengths, depth, concurrency, thinking.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -38,10 +38,10 @@ impl Shape {
     pub fn suffix(&self) -> String {
         let mut text = String::new();
         if self.depth > 0 {
-            text.push_str(&format!(" @ d{}", self.depth));
+            let _ = write!(text, " @ d{}", self.depth);
         }
         if self.concurrency > 1 {
-            text.push_str(&format!(" c{}", self.concurrency));
+            let _ = write!(text, " c{}", self.concurrency);
         }
         if self.thinking {
             text.push_str(" think");

@@ -20,6 +20,7 @@ pub mod run;
 pub mod stats;
 pub mod store;
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
@@ -154,7 +155,7 @@ fn gpqa(args: &GpqaArgs) -> Result<u8> {
         ui::json(&json);
     } else {
         let mut text = report::text(&results);
-        text.push_str(&format!("\nresults: {}\n", path.display()));
+        let _ = writeln!(text, "\nresults: {}", path.display());
         ui::out(&text);
     }
     let again = "start it again with the same options to go on";
@@ -316,15 +317,16 @@ fn compare(args: &ReportArgs) -> Result<u8> {
     }
     let mut text = String::new();
     for (path, results) in args.files.iter().zip(&all) {
-        text.push_str(&format!("{}\n{}\n", path.display(), report::text(results)));
+        let _ = writeln!(text, "{}\n{}", path.display(), report::text(results));
     }
     for (path, pair) in args.files.iter().skip(1).zip(&pairs) {
-        text.push_str(&format!(
+        let _ = write!(
+            text,
             "{} against {}\n{}",
             args.files[0].display(),
             path.display(),
             pair.text()
-        ));
+        );
     }
     ui::out(&text);
     Ok(exit::OK)

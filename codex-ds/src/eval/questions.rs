@@ -1,6 +1,7 @@
 //! Multiple-choice questions from a CSV file with GPQA's columns, and the order of their options.
 
 use std::collections::HashSet;
+use std::fmt::Write as _;
 use std::path::Path;
 
 use anyhow::Result;
@@ -163,6 +164,9 @@ impl Question {
     /// neither `--limit` nor a new order of the file changes it: a Fisher–Yates shuffle whose random
     /// numbers are SplitMix64's, started at the seed XOR the first eight bytes (big-endian) of the
     /// SHA-256 of the id.
+    ///
+    /// # Panics
+    /// Never: all places are below four.
     #[must_use]
     pub fn permutation(&self, seed: u64) -> Permutation {
         let mut random = self.random(seed);
@@ -201,7 +205,7 @@ impl Question {
             self.text
         );
         for (letter, place) in LETTERS.iter().zip(order) {
-            prompt.push_str(&format!("{letter}) {}\n", self.options[usize::from(place)]));
+            let _ = writeln!(prompt, "{letter}) {}", self.options[usize::from(place)]);
         }
         prompt
     }
@@ -218,6 +222,9 @@ impl Question {
 }
 
 /// The letter of the right option.
+///
+/// # Panics
+/// Never for a permutation.
 #[must_use]
 pub fn right_letter(order: Permutation) -> char {
     let place = order.iter().position(|place| *place == 0);

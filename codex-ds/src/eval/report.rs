@@ -144,12 +144,13 @@ pub(super) fn text(results: &Results) -> String {
         );
     }
     cells.push(all.cells("all"));
-    use Align::{Left, Right};
-    text.push_str(&table(&[Left, Right, Right, Right, Right], &cells));
+    let mut align = [Align::Right; 5];
+    align[0] = Align::Left;
+    text.push_str(&table(&align, &cells));
     let (early, rescued) = exhausted(results);
     let _ = write!(
         text,
-        "\n{} without an answer of the wanted form; {early} ran out of tokens, {rescued} of them answered when asked again in short\n{} failed requests, which are not counted\n",
+        "\n{} without an answer of the wanted form; {early} ran out of tokens, {rescued} of them answered when asked again in short\nfailed requests: {} (not counted; asked again on the next start)\n",
         all.no_answer, all.errors
     );
     if let Some((mean, most, seconds)) = cost(results) {

@@ -1,5 +1,6 @@
 //! Asks the questions that are left, two at a time, and writes each result down as it comes.
 
+use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -295,11 +296,11 @@ impl Progress {
             self.done, self.total, self.right
         );
         if self.errors > 0 {
-            text.push_str(&format!(", {} failed requests", self.errors));
+            let _ = write!(text, ", {} failed requests", self.errors);
         }
         let left = u32::try_from(self.total - self.done).unwrap_or(u32::MAX);
         let done = u32::try_from(self.done).unwrap_or(u32::MAX).max(1);
-        text.push_str(&format!(", about {} left", time(elapsed / done * left)));
+        let _ = write!(text, ", about {} left", time(elapsed / done * left));
         text
     }
 }
