@@ -7,7 +7,9 @@ use anyhow::Result;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::error::UserError;
-use crate::{bench, completions, demo, deploy, doctor, dump, eval, guard, launch, man, setup, trust, undo};
+use crate::{
+    bench, completions, demo, deploy, doctor, dump, eval, guard, launch, man, setup, trust, undo,
+};
 
 /// Run OpenAI's Codex CLI, safely and lean, on a model that you serve yourself
 #[derive(Debug, Parser)]
