@@ -39,6 +39,11 @@ use store::{Header, Outcome, Results, SCHEMA_VERSION, Store};
 
 /// Measure how good the served model's answers are
 #[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  codex-ds eval gpqa --sample
+
+Exit codes: 0 done; 1 some questions were not answered; 2 wrong usage; 3 not ready")]
 pub struct Args {
     /// Which evaluation.
     #[command(subcommand)]
