@@ -232,6 +232,9 @@ const MARKS: [(&str, Section, &str); 8] = [
     ),
 ];
 
+/// Within how many bytes of a text its mark is looked for, white space before it included.
+const MARKED: usize = 256;
+
 struct Splitter<'a> {
     text: &'a str,
     parts: Vec<Part>,
@@ -339,7 +342,7 @@ impl Splitter<'_> {
         let text = part
             .get("text")
             .unwrap_or(part)
-            .text(self.text)
+            .beginning(self.text, MARKED)
             .unwrap_or_default();
         let ours = matches!(role, "system" | "developer");
         let mark = MARKS

@@ -12,12 +12,13 @@ use codex_ds_wire::breakdown::Breakdown;
 use reqwest::Url;
 
 use super::profile::{self, Profile};
-use super::proxy::{self, NATIVE_PREFIX, Upstream};
+use super::proxy;
 use super::recorder::{self, Recorder, WriterOptions};
 use super::report::{self, Counts};
 use super::server::{self, Answers, Desk};
 use super::store::{End, Header, SCHEMA_VERSION, Session, is_model_request};
 use super::tokens::Counter;
+use super::upstream::{NATIVE_PREFIX, Upstream};
 use super::{Args, export, text, web};
 use crate::error::UserError;
 use crate::launch;

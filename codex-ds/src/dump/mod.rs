@@ -13,8 +13,9 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `live` | recording: alone, or around a Codex that it runs |
-//! | `server`, `proxy`, `turn` | the listener; passing on; answering itself |
-//! | `recorder`, `writer`, `pieces`, `held`, `decode` | the copy on its way to the disk |
+//! | `server`, `turn` | the listener; answering itself |
+//! | `proxy`, `upstream`, `plain` | passing on; to which server, and over which connection |
+//! | `recorder`, `writer`, `pieces`, `held`, `decode`, `lines` | the copy on its way to the disk |
 //! | `store` | the format of a session |
 //! | `analysis`, `tokens` | what a request comes to |
 //! | `report`, `text` | what a user reads |
@@ -38,10 +39,12 @@ mod decode;
 mod diff;
 mod export;
 mod held;
+mod lines;
 mod live;
 mod pieces;
+mod plain;
 mod profile;
-pub mod proxy;
+mod proxy;
 pub mod recorder;
 mod replay;
 mod report;
@@ -50,6 +53,7 @@ pub mod store;
 pub(crate) mod text;
 mod tokens;
 mod turn;
+pub mod upstream;
 mod view;
 mod web;
 mod writer;

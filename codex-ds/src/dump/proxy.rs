@@ -1,28 +1,22 @@
 //! Passes requests on and answers back, byte for byte and as they come.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use anyhow::{Context as _, Result};
 use axum::body::{Body, BodyDataStream, Bytes};
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 use futures_util::{Stream, StreamExt as _, stream};
-use reqwest::{Client, Url};
 use serde_json::json;
 
 use super::recorder::Exchange;
 use super::server::Desk;
-use super::store::{Counters, Outcome, is_model_request};
+use super::store::{Outcome, is_model_request};
+use super::upstream::{Answer, Failure, Upstream};
 
 /// How long a client may pause in the middle of a request's body.
 const PAUSE: Duration = Duration::from_secs(60);
-/// How long a connection to the server may take.
-const CONNECT: Duration = Duration::from_secs(10);
-/// How long the server's counters may take; they are a luxury.
-const COUNTERS: Duration = Duration::from_secs(2);
 
 /// Headers that belong to a connection, not to the message (RFC 9110, 7.6.1), and those that the
 /// other connection sets itself.
@@ -38,121 +32,6 @@ const HOP_BY_HOP: [&str; 10] = [
     "upgrade",
     "expect",
 ];
-
-/// A path prefix whose requests go elsewhere: the second endpoint of a profile.
-pub const NATIVE_PREFIX: &str = "/native";
-
-/// Where requests go.
-#[derive(Debug)]
-pub struct Upstream {
-    client: Client,
-    root: Url,
-    native: Option<Url>,
-    /// Whether `/metrics` has answered so far.
-    counters: AtomicBool,
-}
-
-impl Upstream {
-    /// A server by its base URL, which ends in `/v1`; `native` is where what comes under
-    /// [`NATIVE_PREFIX`] goes.
-    ///
-    /// # Errors
-    /// When there is no TLS.
-    pub fn new(base: &Url, native: Option<&Url>) -> Result<Self> {
-        // A second installation in one process is refused, and the first one serves as well.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let client = Client::builder()
-            .connect_timeout(CONNECT)
-            .redirect(reqwest::redirect::Policy::none())
-            .referer(false)
-            .build()
-            .context("cannot set up a client")?;
-        Ok(Self {
-            client,
-            root: root(base),
-            native: native.map(root),
-            counters: AtomicBool::new(true),
-        })
-    }
-
-    /// The server's root: its base URL without `/v1`.
-    #[must_use]
-    pub fn root(&self) -> &Url {
-        &self.root
-    }
-
-    /// The client that requests are made with.
-    #[must_use]
-    pub fn client(&self) -> &Client {
-        &self.client
-    }
-
-    pub(super) fn target(&self, path: &str) -> Url {
-        let (root, path) = match (&self.native, path.strip_prefix(NATIVE_PREFIX)) {
-            (Some(native), Some(rest)) if rest.starts_with('/') => (native, rest),
-            _ => (&self.root, path),
-        };
-        let (path, query) = match path.split_once('?') {
-            Some((path, query)) => (path, Some(query)),
-            None => (path, None),
-        };
-        let mut url = root.clone();
-        url.set_path(&format!("{}{path}", root.path().trim_end_matches('/')));
-        url.set_query(query);
-        url
-    }
-
-    /// The prefix-cache counters of a vLLM, summed over its models.
-    pub(super) async fn counters(&self, n: u64) -> Option<Counters> {
-        if !self.counters.load(Ordering::Relaxed) {
-            return None;
-        }
-        let read = async {
-            let url = self.target("/metrics");
-            let answer = self.client.get(url).timeout(COUNTERS).send().await.ok()?;
-            let text = answer.error_for_status().ok()?.text().await.ok()?;
-            counters(&text)
-        };
-        let found = read.await;
-        if found.is_none() {
-            self.counters.store(false, Ordering::Relaxed);
-        }
-        found.map(|(queries, hits)| Counters { n, queries, hits })
-    }
-}
-
-fn root(base: &Url) -> Url {
-    let mut root = base.clone();
-    let path = root.path().trim_end_matches('/');
-    let path = path.strip_suffix("/v1").unwrap_or(path).to_owned();
-    root.set_path(&path);
-    root
-}
-
-/// Reads `vllm:prefix_cache_queries_total` and `…_hits_total` (vLLM 0.32.0).
-fn counters(metrics: &str) -> Option<(u64, u64)> {
-    let sum = |name: &str| {
-        let values: Vec<f64> = metrics
-            .lines()
-            .filter(|line| {
-                line.strip_prefix(name)
-                    .is_some_and(|rest| rest.starts_with(['{', ' ']))
-            })
-            .filter_map(|line| line.rsplit(' ').next()?.parse().ok())
-            .collect();
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "a counter is a whole number of tokens; a negative one becomes 0"
-        )]
-        let total = values.iter().sum::<f64>() as u64;
-        (!values.is_empty()).then_some(total)
-    };
-    Some((
-        sum("vllm:prefix_cache_queries_total")?,
-        sum("vllm:prefix_cache_hits_total")?,
-    ))
-}
 
 /// An exchange that the two directions share while both are under way.
 type Shared = Arc<Mutex<Exchange>>;
@@ -188,56 +67,53 @@ pub(super) async fn forward(
         exchange: Arc::clone(&exchange),
         broken: None,
     }));
-    let mut outgoing = upstream
-        .client
-        .request(parts.method.clone(), upstream.target(path))
-        .headers(headers);
-    if has_body {
-        let sent = stream::unfold(Arc::clone(&upload), async |upload| {
+    let outgoing = if has_body {
+        Body::from_stream(stream::unfold(Arc::clone(&upload), async |upload| {
             let next = upload.lock().await.next().await?;
             Some((next, upload))
-        });
-        outgoing = outgoing.body(reqwest::Body::wrap_stream(sent));
+        }))
     } else {
         note(&exchange, Exchange::request_end);
-    }
-    let answer = match outgoing.send().await {
+        Body::empty()
+    };
+    let mut outgoing = Request::new(outgoing);
+    *outgoing.method_mut() = parts.method.clone();
+    *outgoing.uri_mut() = parts.uri.clone();
+    *outgoing.headers_mut() = headers;
+    let answer = match upstream.send(outgoing).await {
         Ok(answer) => answer,
         Err(error) => {
             let mut upload = upload.lock().await;
             // What could not be sent on is worth a look all the same.
             while upload.next().await.is_some() {}
-            return failed(&exchange, upstream, upload.broken.take(), &error);
+            return failed(&exchange, upstream, upload.broken.take(), &*error);
         }
     };
-    let status = answer.status();
-    let headers = passing(answer.headers());
+    let (head, body) = answer.into_parts();
+    let headers = passing(&head.headers);
     note(&exchange, |exchange| {
-        exchange.response(status.as_u16(), &headers);
+        exchange.response(head.status.as_u16(), &headers);
     });
     let counted = is_model_request(parts.method.as_str(), path);
     let mut rest = Rest {
         exchange,
         desk: counted.then(|| (Arc::clone(desk), n)),
-        left: answer_length(&parts.method, &answer),
+        left: answer_length(&parts.method, head.status, &head.headers),
     };
     rest.sent(0);
-    let mut response = Response::new(Body::from_stream(passed(answer.bytes_stream(), rest)));
-    *response.status_mut() = status;
+    let mut response = Response::new(Body::from_stream(passed(body, rest)));
+    *response.status_mut() = head.status;
     *response.headers_mut() = headers;
     response
 }
 
 /// How long the answer's body is, where its head says so.
-fn answer_length(method: &Method, answer: &reqwest::Response) -> Option<u64> {
-    let bodiless = matches!(
-        answer.status(),
-        StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED
-    );
+fn answer_length(method: &Method, status: StatusCode, headers: &HeaderMap) -> Option<u64> {
+    let bodiless = matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
     if *method == Method::HEAD || bodiless {
         return Some(0);
     }
-    content_length(answer.headers())
+    content_length(headers)
 }
 
 fn content_length(headers: &HeaderMap) -> Option<u64> {
@@ -336,10 +212,7 @@ impl Rest {
 
 /// The server's body on its way, copied. Dropped by a client that goes, it drops the server's
 /// answer with it, and the exchange says so.
-fn passed(
-    body: impl Stream<Item = reqwest::Result<Bytes>> + Send + Unpin + 'static,
-    rest: Rest,
-) -> impl Stream<Item = reqwest::Result<Bytes>> + Send + 'static {
+fn passed(body: Answer, rest: Rest) -> impl Stream<Item = Result<Bytes, Failure>> + Send + 'static {
     stream::unfold(Some((body, rest)), async |state| {
         let (mut body, mut rest) = state?;
         match body.next().await {
@@ -349,10 +222,12 @@ fn passed(
                 Some((Ok(bytes), Some((body, rest))))
             }
             Some(Err(error)) => {
-                let why = causes(&error);
+                let why = causes(&*error);
                 note(&rest.exchange, |exchange| {
                     exchange.end(Outcome::UpstreamCut(why));
                 });
+                // An error ends the client's connection at once: what came before it has to be out.
+                tokio::task::yield_now().await;
                 Some((Err(error), None))
             }
             None => {
@@ -377,7 +252,7 @@ fn failed(
     exchange: &Shared,
     upstream: &Upstream,
     broken: Option<String>,
-    error: &reqwest::Error,
+    error: &(dyn std::error::Error + 'static),
 ) -> Response<Body> {
     let (status, kind, message, outcome) = if let Some(why) = broken {
         (
@@ -391,7 +266,7 @@ fn failed(
         (
             StatusCode::BAD_GATEWAY,
             "upstream_unreachable",
-            format!("codex-ds dump: no answer from {}: {why}", upstream.root),
+            format!("codex-ds dump: no answer from {}: {why}", upstream.root()),
             Outcome::Unreachable(why),
         )
     };
@@ -435,28 +310,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_keep_the_prefix_of_the_server_and_native_goes_elsewhere() {
-        let url = |text: &str| Url::parse(text).expect("a URL");
-        let upstream = Upstream::new(
-            &url("https://lab/llm/v1"),
-            Some(&url("http://127.0.0.1:8000/v1/")),
-        )
-        .expect("a client");
-        for (path, target) in [
-            ("/v1/responses", "https://lab/llm/v1/responses"),
-            (
-                "/v1/models?a=1&b=%20",
-                "https://lab/llm/v1/models?a=1&b=%20",
-            ),
-            ("/native/v1/responses", "http://127.0.0.1:8000/v1/responses"),
-            ("/natively", "https://lab/llm/natively"),
-            ("/metrics", "https://lab/llm/metrics"),
-        ] {
-            assert_eq!(upstream.target(path).as_str(), target);
-        }
-    }
-
-    #[test]
     fn headers_of_the_connection_stay_behind() {
         let mut headers = HeaderMap::new();
         for (name, value) in [
@@ -473,16 +326,5 @@ mod tests {
         }
         let kept: Vec<String> = passing(&headers).keys().map(ToString::to_string).collect();
         assert_eq!(kept, ["x-other", "authorization"]);
-    }
-
-    #[test]
-    fn counters_are_summed_over_models() {
-        let text = "# TYPE vllm:prefix_cache_queries_total counter\n\
-                    vllm:prefix_cache_queries_total{model=\"a\"} 10.0\n\
-                    vllm:prefix_cache_queries_total{model=\"b\"} 5.0\n\
-                    vllm:prefix_cache_hits_total{model=\"a\"} 4.0\n\
-                    vllm:prefix_cache_hits_created{model=\"a\"} 1.7e9\n";
-        assert_eq!(counters(text), Some((15, 4)));
-        assert_eq!(counters("up 1\n"), None);
     }
 }

@@ -9,7 +9,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -136,6 +136,7 @@ impl Recorder {
         let thread = std::thread::Builder::new()
             .name("dump".to_owned())
             .spawn(move || {
+                step_back();
                 // Here already: the first line must not make anyone wait for the disk either.
                 writer.begin(header);
                 run(&receiver, &freed, &mut writer);
@@ -238,12 +239,38 @@ pub struct WriterOptions {
 }
 
 fn run(receiver: &Receiver<Message>, waiting: &AtomicUsize, writer: &mut Writer) {
-    while let Ok(message) = receiver.recv() {
+    loop {
+        let message = match receiver.try_recv() {
+            Ok(message) => message,
+            Err(TryRecvError::Disconnected) => break,
+            // What is gathered is on disk whenever there is nothing more to do.
+            Err(TryRecvError::Empty) => {
+                writer.flush();
+                match receiver.recv() {
+                    Ok(message) => message,
+                    Err(mpsc::RecvError) => break,
+                }
+            }
+        };
         let cost = message.cost();
         writer.take(message);
         waiting.fetch_sub(cost, Ordering::Relaxed);
     }
+    writer.flush();
 }
+
+/// Lets everything else go first where processors are scarce: the copy must not slow down what it
+/// is a copy of.
+fn step_back() {
+    // On Linux a priority is a thread's; elsewhere it would be that of the whole program.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), BACK);
+}
+
+/// How far the writing thread steps back: a tenth of what others get, by the kernel's weights for a
+/// nice value.
+#[cfg(target_os = "linux")]
+const BACK: i32 = 10;
 
 /// One request on its way through. Dropped before its end, it counts as left by its client.
 #[derive(Debug)]

@@ -12,9 +12,10 @@ use futures_util::StreamExt as _;
 use serde_json::{Value, json};
 
 use super::analysis::Analysis;
-use super::proxy::{self, Upstream};
+use super::proxy;
 use super::store::{self, Exchange, Session};
 use super::text::{Align, count, one_line, table, time};
+use super::upstream::{self, Upstream};
 use super::{Place, report};
 use crate::error::UserError;
 use crate::setup::endpoint;
@@ -94,7 +95,7 @@ pub(super) fn run(args: &ReplayArgs) -> Result<u8> {
     let path = exchange
         .request
         .path
-        .strip_prefix(proxy::NATIVE_PREFIX)
+        .strip_prefix(upstream::NATIVE_PREFIX)
         .unwrap_or(&exchange.request.path);
     let _progress = ui::progress("waiting for the server");
     let answers = super::runtime()?.block_on(async {

@@ -14,9 +14,10 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use super::proxy::{self, Upstream};
+use super::proxy;
 use super::recorder::Recorder;
 use super::turn;
+use super::upstream::Upstream;
 use crate::error::UserError;
 
 /// How long a client may take for the head of a request: one that sends it byte by byte is let go.

@@ -12,6 +12,7 @@ use serde::Deserialize;
 
 use super::decode;
 use super::held::Held;
+use super::lines::Lines;
 use super::pieces::Pieces;
 use super::recorder::{Message, WriterOptions};
 use super::store::{self, End, Event, Header, Line, Outcome, Prefix, Request, Response, Tokens};
@@ -57,25 +58,25 @@ struct Last {
 
 /// See the module.
 pub(super) struct Writer {
-    sink: Box<dyn Write + Send>,
+    lines: Lines,
     options: WriterOptions,
     redactor: Redactor,
     open: HashMap<u64, Open>,
     last: VecDeque<Last>,
-    /// The last line may be torn.
-    torn: bool,
+    /// Requests whose end is gathered, and not told yet.
+    ended: Vec<End>,
     failed: bool,
 }
 
 impl Writer {
     pub(super) fn new(sink: Box<dyn Write + Send>, options: WriterOptions) -> Self {
         Self {
-            sink,
+            lines: Lines::new(sink),
             redactor: Redactor::new(options.redactor.iter().flatten()),
             options,
             open: HashMap::new(),
             last: VecDeque::new(),
-            torn: false,
+            ended: Vec::new(),
             failed: false,
         }
     }
@@ -152,8 +153,11 @@ impl Writer {
                 lost,
             } => self.end(n, us, outcome, lost),
             Message::Counters(counters) => self.line(&Line::Counters(counters)),
-            // Whoever waits is told by that.
-            Message::Flush(done) => drop(done),
+            Message::Flush(done) => {
+                self.flush();
+                // Whoever waits is told by that.
+                drop(done);
+            }
         }
     }
 
@@ -408,25 +412,30 @@ impl Writer {
             lost_bytes: lost + open.unwritten,
         };
         self.line(&Line::End(Box::new(end.clone())));
-        if let Some(told) = &mut self.options.on_end {
-            told(&end);
-        }
+        self.ended.push(end);
     }
 
     fn line(&mut self, line: &Line) {
-        let mut bytes = serde_json::to_vec(line).expect("a line has string keys alone");
-        bytes.push(b'\n');
-        if self.torn {
-            bytes.insert(0, b'\n');
-        }
-        match self.sink.write_all(&bytes).and_then(|()| self.sink.flush()) {
-            Ok(()) => self.torn = false,
-            Err(error) => {
-                self.torn = true;
-                if !std::mem::replace(&mut self.failed, true) {
-                    (self.options.on_failure)(&error);
-                }
+        let result = self.lines.push(line);
+        self.check(result);
+    }
+
+    /// Writes what was gathered, and tells of the requests that ended with it.
+    pub(super) fn flush(&mut self) {
+        let result = self.lines.flush();
+        self.check(result);
+        for end in std::mem::take(&mut self.ended) {
+            if let Some(told) = &mut self.options.on_end {
+                told(&end);
             }
+        }
+    }
+
+    fn check(&mut self, result: std::io::Result<()>) {
+        if let Err(error) = result
+            && !std::mem::replace(&mut self.failed, true)
+        {
+            (self.options.on_failure)(&error);
         }
     }
 }
