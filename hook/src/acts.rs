@@ -3,7 +3,7 @@
 use codex_ds_rules::effects::{self, Act, Effect, OTHER, Operands};
 
 use crate::interpreter::{Eval, Interpreter};
-use crate::judge::takes_value;
+use crate::options::{Word, takes, takes_value, walk};
 use crate::places::absolute;
 use crate::state::State;
 use crate::value::Value;
@@ -82,38 +82,41 @@ fn options<'v>(
 ) -> Eval<(Vec<&'v Value>, Vec<&'v Value>)> {
     let mut operands = Vec::new();
     let mut written = Vec::new();
-    let names: Vec<&str> = effect.options.iter().map(|(name, _)| *name).collect();
-    let mut rest = args.iter();
-    while let Some(arg) = rest.next() {
-        let raw = arg.raw();
-        if raw == "--" {
-            operands.extend(rest);
-            break;
+    let act_of = |option: &str| {
+        let mut rows = effect.options.iter();
+        let is_listed = |name: &str| effect.options.iter().any(|(row, _)| *row == name);
+        if !takes(option, is_listed) {
+            return None;
         }
-        if let Some((path, act)) = keyed(effect, raw) {
-            this.act(act, &Value::known(path), state)?;
-        } else if raw.len() > 1 && raw.starts_with('-') {
-            if takes_value(raw, &names) {
-                let act = effect
-                    .options
-                    .iter()
-                    .find(|(name, _)| {
-                        *name == raw || (name.len() == 2 && raw.ends_with(&name[1..]))
-                    })
-                    .map_or(Act::Nothing, |(_, act)| *act);
-                if let Some(path) = rest.next() {
-                    this.act(act, path, state)?;
-                    if act == Act::Write {
-                        written.push(path);
-                    }
+        // The last letter of a bundle takes the value.
+        rows.find(|(name, _)| *name == option || (name.len() == 2 && option.ends_with(&name[1..])))
+            .map(|(_, act)| *act)
+    };
+    let takes_next = |option: &str| {
+        act_of(option).is_some()
+            || (keyed(effect, option).is_none()
+                && attached(effect, option).is_none()
+                && takes_value(option, effect.values))
+    };
+    for word in walk(args, takes_next) {
+        let (option, value) = match word {
+            Word::Operand(operand) => {
+                match keyed(effect, operand.raw()) {
+                    Some((path, act)) => this.act(act, &Value::known(path), state)?,
+                    None => operands.push(operand),
                 }
-            } else if let Some((path, act)) = attached(effect, raw) {
-                this.act(act, &Value::known(path), state)?;
-            } else if takes_value(raw, effect.values) {
-                rest.next();
+                continue;
             }
-        } else {
-            operands.push(arg);
+            Word::Option(option, value) => (option.raw(), value),
+        };
+        if let (Some(act), Some(path)) = (act_of(option), value) {
+            this.act(act, path, state)?;
+            if act == Act::Write {
+                written.push(path);
+            }
+        } else if let Some((path, act)) = keyed(effect, option).or_else(|| attached(effect, option))
+        {
+            this.act(act, &Value::known(path), state)?;
         }
     }
     Ok((operands, written))

@@ -4,6 +4,7 @@ use codex_ds_rules::readonly::LOOKING;
 use codex_ds_rules::{Form, Pattern, Rule, Test, programs};
 
 use crate::interpreter::{Eval, Interpreter};
+use crate::options::{Word, takes_value, walk};
 use crate::value::Value;
 use crate::verdict::Denial;
 
@@ -31,28 +32,19 @@ impl<'a> Line<'a> {
             abbreviates: row.is_some_and(|row| row.abbreviates),
             has_subcommands: row.is_some(),
         };
-        let mut rest = args.iter();
-        while let Some(arg) = rest.next() {
-            if arg.raw() == "--" {
-                line.words.extend(rest);
-                break;
-            }
-            if arg.raw().len() > 1
-                && arg.raw().starts_with(['-', '+'])
-                && !arg.raw().starts_with('+')
-            {
-                line.flags.push(arg);
-                // Where one dash begins a long option, letters do not bundle.
-                let takes = if line.abbreviates {
-                    values.contains(&arg.raw())
-                } else {
-                    takes_value(arg.raw(), values)
-                };
-                if takes {
-                    rest.next();
-                }
+        // Where one dash begins a long option, letters do not bundle.
+        let abbreviates = line.abbreviates;
+        let takes = |option: &str| {
+            if abbreviates {
+                values.contains(&option)
             } else {
-                line.words.push(arg);
+                takes_value(option, values)
+            }
+        };
+        for word in walk(args, takes) {
+            match word {
+                Word::Option(flag, _) => line.flags.push(flag),
+                Word::Operand(word) => line.words.push(word),
             }
         }
         line
@@ -153,23 +145,6 @@ impl<'a> Line<'a> {
             }),
         }
     }
-}
-
-/// Whether an option takes the next word as its value: it is listed, or it is a bundle of
-/// letters of which the last is listed.
-pub(crate) fn takes_value(option: &str, values: &[&str]) -> bool {
-    if values.contains(&option) {
-        return true;
-    }
-    let Some(letters) = option.strip_prefix('-').filter(|l| !l.starts_with('-')) else {
-        return false;
-    };
-    let first = letters.char_indices().find(|(_, c)| {
-        values
-            .iter()
-            .any(|value| value.len() == 2 && value.ends_with(*c) && value.starts_with('-'))
-    });
-    first.is_some_and(|(at, c)| at + c.len_utf8() == letters.len())
 }
 
 /// Whether an option is one of these: `-f` also inside `-uf`, `--force` also shortened to a

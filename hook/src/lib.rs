@@ -1,13 +1,42 @@
 //! The guard of codex-ds: a PreToolUse hook that understands whole shell commands.
 //!
 //! [`evaluate`] is the pure core: a command, the policy and the place in, a verdict out. It reads
-//! the script exactly as bash does ([`syntax`](crate)), follows it command by command with what
-//! is known of every word, looks through wrappers and nested shells, and asks the table of
-//! `codex-ds-rules` about each command and each path it finds. [`main`] is the thin shell around
-//! it that speaks Codex's protocol.
+//! the script exactly as bash does, follows it command by command with what is known of every
+//! word, looks through wrappers and nested shells, and asks the table of `codex-ds-rules` about
+//! each command and each path it finds. [`main`] is the thin shell around it that speaks Codex's
+//! protocol.
 //!
 //! Nothing here starts a process, opens a connection or waits. Whatever cannot be read to its
 //! end is denied.
+//!
+//! # The map
+//!
+//! | step | modules |
+//! | --- | --- |
+//! | the program: Codex's request, the home, the log and the grants | `program`, `protocol`, `installed`, `record`, `mask` |
+//! | what is denied, and how much work it may take | `policy`, `budgets`, `limits` |
+//! | text to commands | `syntax`, `characters` |
+//! | words to values | `expand`, `braces`, `operators`, `arithmetic`, `text`, `value` |
+//! | commands in order, branches, loops, and what a shell knows | `interpreter`, `flow`, `state`, `variables` |
+//! | one command: what it is | `call`, `judge`, `options`, `candidates`, `builtins`, `outputs`, `decode` |
+//! | commands inside commands | `wrapping`, `launched`, `shells`, `lists`, `special`, `makefiles`, `snippets` |
+//! | what reaches other machines | `transfers`, `http`, `git`, `tools` |
+//! | paths: what is done to them, what they are, where they really lead | `acts`, `environment`, `places`, `links`, `patch` |
+//! | the answer | `verdict`, `explain` |
+//!
+//! # Why it has a reader of its own
+//!
+//! Codex reads commands with tree-sitter-bash, and a walk over its tree would be shorter than
+//! `syntax`. But that grammar has no node at all for the command behind a here-document in shapes
+//! that agents write daily (`<<E;`, `<<E &`, `<<E 2>&1 |`, `<<E > file |`), it takes seconds for
+//! 15 KB of some inputs with no way to bound that by work, and a tree with an error in it says
+//! nothing of which commands bash still runs. A reader that follows bash's own order has none of
+//! that: it counts its work, and the complete lines before an error are commands.
+//!
+//! The grammar is the second reader of the tests (`tests/second_reader.rs`): every command that it
+//! finds in the cases, ours must have found. Where the two disagree the test fails, and ours is
+//! mended; where the grammar reports an error the case is left to ours. At run time there is one
+//! reader, and what it cannot read is denied (`shell.unreadable`).
 
 mod acts;
 mod arithmetic;
@@ -22,6 +51,7 @@ mod decode;
 mod environment;
 mod expand;
 mod explain;
+mod flow;
 mod git;
 mod http;
 pub mod installed;
@@ -31,8 +61,10 @@ mod launched;
 mod limits;
 mod links;
 mod lists;
+mod makefiles;
 mod mask;
 mod operators;
+mod options;
 mod outputs;
 mod patch;
 mod places;
@@ -47,6 +79,7 @@ mod state;
 mod syntax;
 mod text;
 mod tools;
+mod transfers;
 mod value;
 mod variables;
 mod verdict;

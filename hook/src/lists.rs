@@ -4,7 +4,7 @@ use codex_ds_rules::effects::Act;
 
 use crate::call::joined;
 use crate::interpreter::{Eval, Interpreter};
-use crate::judge::takes_value;
+use crate::options::takes_value;
 use crate::state::State;
 use crate::value::Value;
 

@@ -3,7 +3,7 @@
 use codex_ds_rules::wrappers::Where;
 
 use crate::interpreter::{Eval, Interpreter};
-use crate::judge::takes_value;
+use crate::options::takes_value;
 use crate::places::absolute;
 use crate::snippets;
 use crate::state::State;

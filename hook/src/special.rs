@@ -4,12 +4,10 @@ use codex_ds_rules::effects::Act;
 
 use crate::call::joined;
 use crate::interpreter::{Eval, Interpreter};
-use crate::judge::takes_value;
 use crate::places::absolute;
-use crate::policy::Host;
 use crate::state::State;
 use crate::value::Value;
-use crate::{git, http, lists, snippets};
+use crate::{git, http, lists, makefiles, snippets, transfers};
 
 /// Checks a program of this kind; `None` if it is none, or if its paths have to be checked too.
 #[expect(
@@ -46,7 +44,7 @@ pub(crate) fn run(
             Ok(None)
         }
         "make" | "gmake" | "gnumake" => {
-            make(this, args, state)?;
+            makefiles::make(this, args, state)?;
             Ok(None)
         }
         "man" | "less" | "more" | "most" => {
@@ -139,15 +137,15 @@ pub(crate) fn run(
             Ok(None)
         }
         "nc" | "ncat" | "netcat" => {
-            connection(this, args, state)?;
+            transfers::connection(this, args, state)?;
             Ok(None)
         }
         "scp" | "rsync" => {
-            transfer(this, program, args, state)?;
+            transfers::transfer(this, program, args, state)?;
             Ok(None)
         }
         "tar" | "bsdtar" | "gtar" | "zip" | "cpio" => {
-            archive(this, program, args, state)?;
+            transfers::archive(this, program, args, state)?;
             Ok(None)
         }
         "at" | "batch" => scheduled(this, args, state).map(Some),
@@ -253,127 +251,6 @@ fn listed_secret(args: &[Value], state: &State) -> bool {
         })
 }
 
-/// `nc`: anything but a look whether a port is open moves data.
-fn connection(this: &Interpreter<'_>, args: &[Value], state: &State) -> Eval<()> {
-    let looks = args.iter().any(|arg| {
-        arg.raw().starts_with('-') && !arg.raw().starts_with("--") && arg.raw().contains('z')
-    });
-    let local = args.iter().any(|arg| http::is_local_host(arg.raw()));
-    let data = state.stdin.is_some();
-    if !looks && (data || !local) && !args.is_empty() {
-        this.deny("exfiltration.shell", format!("nc {}", joined(args).shown()))?;
-    }
-    Ok(())
-}
-
-/// `scp` and `rsync` with another machine.
-fn transfer(
-    this: &mut Interpreter<'_>,
-    program: &str,
-    args: &[Value],
-    state: &mut State,
-) -> Eval<()> {
-    const VALUES: &[&str] = &[
-        "-e",
-        "--rsh",
-        "-i",
-        "-P",
-        "-F",
-        "-o",
-        "-l",
-        "-c",
-        "-J",
-        "-S",
-        "--exclude",
-        "--include",
-        "--filter",
-        "-f",
-        "--bwlimit",
-        "--port",
-        "--exclude-from",
-        "--include-from",
-        "--files-from",
-        "-D",
-        "-X",
-    ];
-    let shown = || format!("{program} {}", joined(args).shown());
-    let mut operands = Vec::new();
-    let mut rest = args.iter();
-    let mut dry = false;
-    while let Some(arg) = rest.next() {
-        let raw = arg.raw();
-        if raw.len() > 1 && raw.starts_with('-') {
-            dry |= raw == "--dry-run"
-                || (program == "rsync" && !raw.starts_with("--") && raw.contains('n'));
-            if raw.starts_with("--rsync-path")
-                || (program == "scp" && raw.starts_with("-oProxyCommand"))
-            {
-                return this.deny("remote.write", shown());
-            }
-            let values: &[&str] = if program == "rsync" {
-                &[
-                    "-e",
-                    "--rsh",
-                    "--exclude",
-                    "--include",
-                    "--filter",
-                    "-f",
-                    "--bwlimit",
-                    "--port",
-                    "--exclude-from",
-                    "--include-from",
-                    "--files-from",
-                ]
-            } else {
-                VALUES
-            };
-            if takes_value(raw, values) {
-                let value = rest.next();
-                if let (true, Some(command)) = (
-                    program == "rsync" && (raw.ends_with('e') || raw == "--rsh"),
-                    value,
-                ) {
-                    // The words after the shell's name are its options, and the host follows.
-                    let mut line = command.clone();
-                    line.push(" host true");
-                    this.nested(|this| this.script(line.raw(), &mut state.clone()))?;
-                }
-            }
-        } else {
-            operands.push(arg);
-        }
-    }
-    let remote = |value: &Value| {
-        let raw = value.raw();
-        raw.starts_with("rsync://")
-            || raw.starts_with("scp://")
-            || raw.split('/').next().is_some_and(|head| head.contains(':'))
-    };
-    let mut free = false;
-    for operand in operands.iter().filter(|operand| remote(operand)) {
-        let host = operand.raw().split(':').next().unwrap_or_default();
-        match this.policy.host(host) {
-            Host::ReadOnly => {}
-            Host::Free => free = true,
-            Host::Forbidden => this.deny("remote.host", shown())?,
-        }
-    }
-    if let Some((last, sources)) = operands.split_last().filter(|_| !free) {
-        if remote(last) && !dry {
-            this.deny("remote.write", shown())?;
-        } else if sources.iter().any(|source| remote(source)) {
-            for source in sources {
-                let path = source.raw().split_once(':').map_or("", |(_, path)| path);
-                this.act(Act::Read, &Value::known(path), state)?;
-            }
-            if !dry {
-                this.deny("remote.transfer", shown())?;
-            }
-        }
-    }
-    Ok(())
-}
-
 /// Options whose value is a command.
 fn valued(
     this: &mut Interpreter<'_>,
@@ -427,117 +304,6 @@ fn pager(this: &mut Interpreter<'_>, args: &[Value], state: &mut State) -> Eval<
             let mut inner = state.clone();
             this.nested(|this| this.code(&Value::known(code), &mut inner))?;
         }
-    }
-    Ok(())
-}
-
-/// The recipes of a makefile that the command itself writes or pipes in, and `SHELL=`.
-fn make(this: &mut Interpreter<'_>, args: &[Value], state: &mut State) -> Eval<()> {
-    if args
-        .iter()
-        .any(|arg| matches!(arg.raw(), "-n" | "--dry-run" | "--just-print" | "--recon"))
-    {
-        return Ok(());
-    }
-    for (at, arg) in args.iter().enumerate() {
-        let text = match arg.raw() {
-            "--eval" | "-E" => args.get(at + 1).map(Value::raw),
-            raw => raw.strip_prefix("--eval="),
-        };
-        for code in text.iter().flat_map(|text| text.split("$(shell ").skip(1)) {
-            let mut inner = state.outside();
-            let code = Value::known(code.trim_end_matches(')'));
-            this.nested(|this| this.code(&code, &mut inner))?;
-        }
-        if let Some(shell) = arg.raw().strip_prefix("SHELL=") {
-            let mut inner = state.clone();
-            this.nested(|this| this.code(&Value::known(shell), &mut inner))?;
-        }
-    }
-    let file = args
-        .windows(2)
-        .find(|pair| matches!(pair[0].raw(), "-f" | "--file" | "--makefile"))
-        .map(|pair| pair[1].clone());
-    let content = match file {
-        Some(file) if matches!(file.raw(), "-" | "/dev/stdin" | "/dev/fd/0") => {
-            state.stdin.clone().unwrap_or_default()
-        }
-        file => {
-            let names = ["GNUmakefile", "makefile", "Makefile"];
-            let path = file.map_or_else(
-                || {
-                    names
-                        .iter()
-                        .map(|name| absolute(&Value::known(*name), state))
-                        .find(|path| this.has_written(path))
-                },
-                |file| Some(absolute(&file, state)),
-            );
-            match path {
-                Some(path) if this.has_written(&path) => this.content(&path, state),
-                _ => return Ok(()),
-            }
-        }
-    };
-    for line in content.raw().lines() {
-        let recipe = line
-            .strip_prefix('\t')
-            .or_else(|| line.split_once(';').map(|(_, recipe)| recipe));
-        if let Some(recipe) = recipe {
-            let recipe = recipe.trim_start_matches(['@', '-', '+', ' ']);
-            // Make's own variables are not known here.
-            let code = recipe.replace("$(", "${MAKE_VARIABLE_").replace("$$", "$");
-            let code = if code.contains("${MAKE_VARIABLE_") {
-                code.replace(')', "}")
-            } else {
-                code
-            };
-            let mut inner = state.outside();
-            this.nested(|this| this.code(&Value::known(code), &mut inner))?;
-        }
-    }
-    Ok(())
-}
-
-/// Archive programs can run others.
-fn archive(
-    this: &mut Interpreter<'_>,
-    program: &str,
-    args: &[Value],
-    state: &mut State,
-) -> Eval<()> {
-    let mut rest = args.iter();
-    while let Some(arg) = rest.next() {
-        let raw = arg.raw();
-        let code = [
-            "--to-command",
-            "--use-compress-program",
-            "--rsh-command",
-            "--info-script",
-            "--new-volume-script",
-            "--unzip-command",
-        ]
-        .iter()
-        .find_map(|name| raw.strip_prefix(name))
-        .map(|text| text.strip_prefix('=').map(Value::known))
-        .or_else(|| matches!(raw, "-I" | "-F" | "-TT").then_some(None))
-        .or_else(|| {
-            raw.strip_prefix("--checkpoint-action=exec=")
-                .map(|text| Some(Value::known(text)))
-        });
-        let Some(code) = code else {
-            let moves =
-                raw == "--move" || (program == "zip" && raw.starts_with('-') && raw.contains('m'));
-            if raw == "--remove-files" || moves {
-                this.deny("delete.file", format!("{program} {}", joined(args).shown()))?;
-            }
-            continue;
-        };
-        let Some(code) = code.or_else(|| rest.next().cloned()) else {
-            continue;
-        };
-        let mut inner = state.clone();
-        this.nested(|this| this.code(&code, &mut inner))?;
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use codex_ds_rules::wrappers::{Form, Where, Wrapper};
 
 use crate::call::joined;
 use crate::interpreter::{Eval, Interpreter};
-use crate::judge::takes_value;
+use crate::options::{Word, takes_value, walk};
 use crate::places::absolute;
 use crate::policy::Host;
 use crate::state::State;
@@ -35,22 +35,14 @@ const SHELL_WITHOUT_COMMAND: &[&str] = &[
 
 /// Whether a wrapper's row is about this command line.
 pub(crate) fn wraps(wrapper: &Wrapper, args: &[Value]) -> bool {
-    let mut words = Vec::new();
-    let mut rest = args.iter();
-    while words.len() < wrapper.sub.len()
-        && let Some(arg) = rest.next()
-    {
-        if arg.raw().starts_with('-') {
-            if takes_value(arg.raw(), wrapper.values) {
-                rest.next();
-            }
-        } else {
-            words.push(arg);
-        }
-    }
-    wrapper.sub.iter().enumerate().all(|(i, names)| {
+    let mut words =
+        walk(args, |option| takes_value(option, wrapper.values)).filter_map(|word| match word {
+            Word::Operand(word) => Some(word),
+            Word::Option(..) => None,
+        });
+    wrapper.sub.iter().all(|names| {
         words
-            .get(i)
+            .next()
             .is_some_and(|word| names.iter().any(|name| word.may_be(name)))
     })
 }

@@ -5,274 +5,12 @@ use std::collections::BTreeMap;
 use codex_ds_rules::effects::Act;
 use codex_ds_rules::wrappers::Where;
 
-use super::arguments::{Argument, decodes};
+use super::arguments::Argument;
+use super::table::{CALLS, Does, EXEC_RUNS};
 use super::tokens::{self, Syntax, Token};
 use crate::interpreter::{Eval, Interpreter};
 use crate::state::State;
 use crate::value::Value;
-
-/// What a call does with its arguments.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Does {
-    /// Runs the first argument as a command line, or all of them as a command.
-    Runs,
-    /// Runs a command whose name is the first argument and whose words are a list behind it.
-    RunsVector,
-    /// Does this to each path among its arguments.
-    Each(Act),
-    /// Moves the first to the second.
-    Moves,
-    /// Copies the first to the second.
-    Copies,
-    /// Opens the first; writes it if the mode says so.
-    Opens,
-    /// Runs code of the same language.
-    Evaluates,
-    /// Signals a process.
-    Kills,
-}
-
-/// Calls by their full names, and by last names that mean only this.
-const CALLS: &[(&str, Does)] = &[
-    ("kill", Does::Kills),
-    ("spawn", Does::Runs),
-    ("os.system", Does::Runs),
-    ("os.popen", Does::Runs),
-    ("os.popen2", Does::Runs),
-    ("os.popen3", Does::Runs),
-    ("popen2.popen2", Does::Runs),
-    ("subprocess.run", Does::Runs),
-    ("subprocess.call", Does::Runs),
-    ("subprocess.check_call", Does::Runs),
-    ("subprocess.check_output", Does::Runs),
-    ("subprocess.Popen", Does::Runs),
-    ("subprocess.getoutput", Does::Runs),
-    ("subprocess.getstatusoutput", Does::Runs),
-    ("commands.getoutput", Does::Runs),
-    ("commands.getstatusoutput", Does::Runs),
-    ("asyncio.create_subprocess_shell", Does::Runs),
-    ("asyncio.create_subprocess_exec", Does::Runs),
-    ("pty.spawn", Does::Runs),
-    ("os.startfile", Does::Runs),
-    ("pexpect.spawn", Does::Runs),
-    ("pexpect.run", Does::Runs),
-    ("os.execv", Does::RunsVector),
-    ("os.execvp", Does::RunsVector),
-    ("os.execve", Does::RunsVector),
-    ("os.execvpe", Does::RunsVector),
-    ("os.spawnv", Does::RunsVector),
-    ("os.spawnvp", Does::RunsVector),
-    ("os.posix_spawn", Does::RunsVector),
-    ("os.posix_spawnp", Does::RunsVector),
-    ("os.execl", Does::Runs),
-    ("os.execlp", Does::Runs),
-    ("os.execle", Does::Runs),
-    ("os.spawnl", Does::Runs),
-    ("os.spawnlp", Does::Runs),
-    ("child_process.exec", Does::Runs),
-    ("child_process.execSync", Does::Runs),
-    ("child_process.spawn", Does::RunsVector),
-    ("child_process.spawnSync", Does::RunsVector),
-    ("child_process.execFile", Does::RunsVector),
-    ("child_process.execFileSync", Does::RunsVector),
-    ("execSync", Does::Runs),
-    ("spawnSync", Does::RunsVector),
-    ("execFileSync", Does::RunsVector),
-    ("execFile", Does::RunsVector),
-    ("execaSync", Does::RunsVector),
-    ("execa", Does::RunsVector),
-    ("Bun.spawn", Does::Runs),
-    ("Bun.spawnSync", Does::Runs),
-    ("Deno.run", Does::Runs),
-    ("Deno.Command", Does::RunsVector),
-    ("shell_exec", Does::Runs),
-    ("passthru", Does::Runs),
-    ("proc_open", Does::Runs),
-    ("pcntl_exec", Does::Runs),
-    ("popen", Does::Runs),
-    ("system2", Does::RunsVector),
-    ("system", Does::Runs),
-    ("check_output", Does::Runs),
-    ("check_call", Does::Runs),
-    ("Popen", Does::Runs),
-    ("getoutput", Does::Runs),
-    ("getstatusoutput", Does::Runs),
-    ("os.execute", Does::Runs),
-    ("io.popen", Does::Runs),
-    ("IO.popen", Does::Runs),
-    ("Open3.capture3", Does::Runs),
-    ("Open3.capture2", Does::Runs),
-    ("Open3.popen3", Does::Runs),
-    ("Kernel.system", Does::Runs),
-    ("Kernel.exec", Does::Runs),
-    ("Process.spawn", Does::Runs),
-    ("PTY.spawn", Does::Runs),
-    ("System.cmd", Does::RunsVector),
-    ("os.cmd", Does::Runs),
-    ("Runtime.exec", Does::Runs),
-    ("getRuntime.exec", Does::Runs),
-    ("shutil.rmtree", Does::Each(Act::Delete)),
-    ("rmtree", Does::Each(Act::Delete)),
-    ("remove_tree", Does::Each(Act::Delete)),
-    ("os.remove", Does::Each(Act::Delete)),
-    ("os.unlink", Does::Each(Act::Delete)),
-    ("os.rmdir", Does::Each(Act::Delete)),
-    ("os.removedirs", Does::Each(Act::Delete)),
-    ("send2trash", Does::Each(Act::Delete)),
-    ("os.truncate", Does::Each(Act::Write)),
-    ("truncate", Does::Each(Act::Write)),
-    ("fs.rm", Does::Each(Act::Delete)),
-    ("fs.rmSync", Does::Each(Act::Delete)),
-    ("fs.unlink", Does::Each(Act::Delete)),
-    ("fs.unlinkSync", Does::Each(Act::Delete)),
-    ("fs.rmdir", Does::Each(Act::Delete)),
-    ("fs.rmdirSync", Does::Each(Act::Delete)),
-    ("fs.promises.rm", Does::Each(Act::Delete)),
-    ("fs.promises.unlink", Does::Each(Act::Delete)),
-    ("fs.promises.rmdir", Does::Each(Act::Delete)),
-    ("fs.removeSync", Does::Each(Act::Delete)),
-    ("fs.remove", Does::Each(Act::Delete)),
-    ("fs.emptyDirSync", Does::Each(Act::Delete)),
-    ("rmSync", Does::Each(Act::Delete)),
-    ("unlinkSync", Does::Each(Act::Delete)),
-    ("rmdirSync", Does::Each(Act::Delete)),
-    ("rimraf", Does::Each(Act::Delete)),
-    ("rimraf.sync", Does::Each(Act::Delete)),
-    ("del.sync", Does::Each(Act::Delete)),
-    ("Deno.remove", Does::Each(Act::Delete)),
-    ("Deno.removeSync", Does::Each(Act::Delete)),
-    ("unlink", Does::Each(Act::Delete)),
-    ("rmdir", Does::Each(Act::Delete)),
-    ("FileUtils.rm", Does::Each(Act::Delete)),
-    ("FileUtils.rm_f", Does::Each(Act::Delete)),
-    ("FileUtils.rm_r", Does::Each(Act::Delete)),
-    ("FileUtils.rm_rf", Does::Each(Act::Delete)),
-    ("FileUtils.remove_dir", Does::Each(Act::Delete)),
-    ("FileUtils.remove_entry", Does::Each(Act::Delete)),
-    ("FileUtils.remove_entry_secure", Does::Each(Act::Delete)),
-    ("FileUtils.rmtree", Does::Each(Act::Delete)),
-    ("FileUtils.rmdir", Does::Each(Act::Delete)),
-    ("rm_rf", Does::Each(Act::Delete)),
-    ("File.delete", Does::Each(Act::Delete)),
-    ("File.unlink", Does::Each(Act::Delete)),
-    ("Dir.rmdir", Does::Each(Act::Delete)),
-    ("Dir.delete", Does::Each(Act::Delete)),
-    ("Dir.unlink", Does::Each(Act::Delete)),
-    ("file.remove", Does::Each(Act::Delete)),
-    ("File.rm_rf", Does::Each(Act::Delete)),
-    ("File.rm", Does::Each(Act::Delete)),
-    ("rm", Does::Each(Act::Delete)),
-    ("removeSync", Does::Each(Act::Delete)),
-    ("emptyDirSync", Does::Each(Act::Delete)),
-    ("shelljs.rm", Does::Each(Act::Delete)),
-    ("move", Does::Moves),
-    ("shelljs.exec", Does::Runs),
-    ("sp.run", Does::Runs),
-    ("Open3.capture2e", Does::Runs),
-    ("IO.popen2e", Does::Runs),
-    ("callCommand", Does::Runs),
-    ("readProcess", Does::RunsVector),
-    ("ProcessBuilder", Does::RunsVector),
-    ("POSIX.kill", Does::Kills),
-    ("psutil.Process.kill", Does::Kills),
-    ("shutil.move", Does::Moves),
-    ("os.rename", Does::Moves),
-    ("os.renames", Does::Moves),
-    ("os.replace", Does::Moves),
-    ("fs.rename", Does::Moves),
-    ("fs.renameSync", Does::Moves),
-    ("fs.promises.rename", Does::Moves),
-    ("renameSync", Does::Moves),
-    ("rename", Does::Moves),
-    ("FileUtils.mv", Does::Moves),
-    ("File.rename", Does::Moves),
-    ("shutil.copy", Does::Copies),
-    ("shutil.copy2", Does::Copies),
-    ("shutil.copyfile", Does::Copies),
-    ("shutil.copytree", Does::Copies),
-    ("os.symlink", Does::Copies),
-    ("os.link", Does::Copies),
-    ("fs.copyFile", Does::Copies),
-    ("fs.copyFileSync", Does::Copies),
-    ("fs.cpSync", Does::Copies),
-    ("fs.symlinkSync", Does::Copies),
-    ("FileUtils.cp", Does::Copies),
-    ("FileUtils.cp_r", Does::Copies),
-    ("copy", Does::Copies),
-    ("open", Does::Opens),
-    ("io.open", Does::Opens),
-    ("codecs.open", Does::Opens),
-    ("os.open", Does::Opens),
-    ("fopen", Does::Opens),
-    ("File.open", Does::Opens),
-    ("File.new", Does::Opens),
-    ("fs.openSync", Does::Opens),
-    ("gzip.open", Does::Opens),
-    ("fs.writeFile", Does::Each(Act::Write)),
-    ("fs.writeFileSync", Does::Each(Act::Write)),
-    ("fs.appendFile", Does::Each(Act::Write)),
-    ("fs.appendFileSync", Does::Each(Act::Write)),
-    ("fs.promises.writeFile", Does::Each(Act::Write)),
-    ("fs.createWriteStream", Does::Each(Act::Write)),
-    ("fs.truncateSync", Does::Each(Act::Write)),
-    ("writeFileSync", Does::Each(Act::Write)),
-    ("appendFileSync", Does::Each(Act::Write)),
-    ("file_put_contents", Does::Each(Act::Write)),
-    ("File.write", Does::Each(Act::Write)),
-    ("IO.write", Does::Each(Act::Write)),
-    ("Deno.writeTextFile", Does::Each(Act::Write)),
-    ("Deno.writeTextFileSync", Does::Each(Act::Write)),
-    ("writeLines", Does::Each(Act::Write)),
-    ("touch", Does::Each(Act::Write)),
-    ("os.chmod", Does::Each(Act::Mode)),
-    ("os.chown", Does::Each(Act::Mode)),
-    ("os.lchown", Does::Each(Act::Mode)),
-    ("shutil.chown", Does::Each(Act::Mode)),
-    ("fs.chmodSync", Does::Each(Act::Mode)),
-    ("fs.chownSync", Does::Each(Act::Mode)),
-    ("chmod", Does::Each(Act::Mode)),
-    ("chown", Does::Each(Act::Mode)),
-    ("FileUtils.chmod", Does::Each(Act::Mode)),
-    ("FileUtils.chmod_R", Does::Each(Act::Mode)),
-    ("eval", Does::Evaluates),
-    ("exec", Does::Evaluates),
-    ("Function", Does::Evaluates),
-    ("vm.runInThisContext", Does::Evaluates),
-    ("vm.runInNewContext", Does::Evaluates),
-    ("loadstring", Does::Evaluates),
-    ("instance_eval", Does::Evaluates),
-    ("class_eval", Does::Evaluates),
-    ("assert_x", Does::Evaluates),
-    ("create_function", Does::Evaluates),
-    ("builtins.exec", Does::Evaluates),
-    ("builtins.eval", Does::Evaluates),
-    ("marshal.loads", Does::Evaluates),
-    ("pickle.loads", Does::Evaluates),
-    ("os.kill", Does::Kills),
-    ("os.killpg", Does::Kills),
-    ("process.kill", Does::Kills),
-    ("Process.kill", Does::Kills),
-    ("posix_kill", Does::Kills),
-    ("signal.pthread_kill", Does::Kills),
-];
-
-/// Methods of a path object: the path stands before them.
-const METHODS: &[(&str, Act)] = &[
-    ("unlink", Act::Delete),
-    ("rmdir", Act::Delete),
-    ("rmtree", Act::Delete),
-    ("write_text", Act::Write),
-    ("write_bytes", Act::Write),
-    ("touch", Act::Write),
-    ("chmod", Act::Mode),
-    ("rename", Act::Move),
-    ("remove", Act::Nothing),
-];
-
-/// Languages in which `exec` runs a command and not code.
-const EXEC_RUNS: &[&str] = &[
-    "perl", "ruby", "php", "node", "nodejs", "tclsh", "expect", "bun", "deno",
-];
 
 /// Checks a snippet.
 pub(crate) fn check(
@@ -418,7 +156,7 @@ fn collapse(tokens: &[Token]) -> Vec<Token> {
     out
 }
 
-fn plain(text: &[Option<String>]) -> Option<String> {
+pub(super) fn plain(text: &[Option<String>]) -> Option<String> {
     match text {
         [Some(text)] => Some(text.clone()),
         _ => None,
@@ -440,13 +178,13 @@ pub(super) struct Reader<'r, 'a> {
     pub(super) this: &'r mut Interpreter<'a>,
     pub(super) program: &'r str,
     pub(super) state: &'r State,
-    bare: bool,
+    pub(super) bare: bool,
     aliases: BTreeMap<String, String>,
     pub(super) constants: BTreeMap<String, Vec<Token>>,
 }
 
 /// Whether a call looks up another by its name: `getattr(os, "system")`.
-fn looked_up(full: &str, args: &[Token]) -> bool {
+pub(super) fn looked_up(full: &str, args: &[Token]) -> bool {
     let texts: String = args
         .iter()
         .filter_map(|token| match token {
@@ -524,7 +262,7 @@ impl Reader<'_, '_> {
     }
 
     /// A name with its first part resolved.
-    fn resolved(&self, name: &str) -> String {
+    pub(super) fn resolved(&self, name: &str) -> String {
         let mut name = name.to_owned();
         for _ in 0..4 {
             let head = name.split('.').next().unwrap_or_default();
@@ -538,7 +276,7 @@ impl Reader<'_, '_> {
         name
     }
 
-    fn does(&self, name: &str) -> Option<Does> {
+    pub(super) fn does(&self, name: &str) -> Option<Does> {
         if name == "exec"
             && EXEC_RUNS.contains(
                 &self
@@ -697,239 +435,6 @@ impl Reader<'_, '_> {
             self.this.act(Act::Read, &path, self.state)?;
         }
         Ok(())
-    }
-
-    fn call(&mut self, name: &str, tokens: &[Token], at: usize, args: &[Token]) -> Eval<()> {
-        let mut full = self.resolved(name);
-        // PHP calls the function that a variable names.
-        if name.starts_with('$')
-            && let Some([Token::Text(text), ..]) = self.constants.get(name).map(Vec::as_slice)
-            && let Some(text) = plain(text)
-        {
-            full = text;
-        }
-        self.library(&full, tokens, args)?;
-        let shown = |this: &Self| format!("{}: {name}(…)", this.program);
-        if looked_up(&full, args) {
-            return self.this.deny("shell.unknown-code", shown(self));
-        }
-        if let Some((_, act)) = METHODS
-            .iter()
-            .find(|(method, act)| {
-                *act != Act::Nothing
-                    && name.rsplit('.').next() == Some(method)
-                    && (name.contains('.') || at > 0 && tokens[at - 1] == Token::Sign('.'))
-            })
-            .filter(|_| self.does(&full).is_none() || at > 0 && tokens[at - 1] == Token::Sign('.'))
-        {
-            let path = self.receiver(tokens, at).unwrap_or_else(Value::unknown);
-            return self.this.act(*act, &path, self.state);
-        }
-        if let Some(command) = full
-            .strip_prefix("sh.")
-            .filter(|_| self.program.starts_with("py"))
-        {
-            return self.sh_module(command, args);
-        }
-        if matches!(
-            full.as_str(),
-            "code.interact" | "IPython.embed" | "pty.spawn-x"
-        ) {
-            return self.this.deny("shell.interactive", shown(self));
-        }
-        let Some(does) = self.does(&full) else {
-            return Ok(());
-        };
-        let arguments = self.arguments(args);
-        match does {
-            Does::Runs | Does::RunsVector => self.runs(does, arguments, args),
-            Does::Each(act) => self.each(act, &arguments),
-            Does::Moves => {
-                let from = self.path(&arguments, 0);
-                let to = self.path(&arguments, 1);
-                self.this.act(Act::Move, &from, self.state)?;
-                self.this.act(Act::Write, &to, self.state)
-            }
-            Does::Copies => {
-                let to = self.path(&arguments, 1);
-                self.this.act(Act::Write, &to, self.state)
-            }
-            Does::Opens => {
-                let writes = args.iter().any(|token| {
-                    matches!(token, Token::Name(name) if [
-                        "O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC", "O_APPEND",
-                    ]
-                    .iter()
-                    .any(|flag| name.ends_with(flag)))
-                });
-                if writes {
-                    let path = self.path(&arguments, 0);
-                    self.this.act(Act::Write, &path, self.state)?;
-                }
-                self.opens(&arguments)
-            }
-            Does::Evaluates => match arguments.first() {
-                Some(Argument::Text(code)) if code.is_known() => {
-                    let program = self.program.to_owned();
-                    let state = self.state;
-                    self.this.nested(|this| check(this, &program, code, state))
-                }
-                None => Ok(()),
-                _ => self.this.deny("shell.unknown-code", shown(self)),
-            },
-            Does::Kills => self.this.deny("process.kill", shown(self)),
-        }
-    }
-
-    /// An act on each path among the arguments.
-    fn each(&mut self, act: Act, arguments: &[Argument]) -> Eval<()> {
-        // The mode stands before the paths in some languages, and options before them.
-        let first = arguments
-            .iter()
-            .take_while(|argument| match argument {
-                Argument::Text(text) => {
-                    text.as_known().is_some_and(|text| text.starts_with('-'))
-                        || act == Act::Mode && !text.raw().contains('/')
-                }
-                Argument::List(_) => false,
-            })
-            .count();
-        let first = if first < arguments.len() { first } else { 0 };
-        let path = self.path(arguments, first);
-        // In Ruby and Perl a delete takes several.
-        if self.bare && act == Act::Delete {
-            for i in 1..arguments.len() {
-                let path = self.path(arguments, i);
-                if path.is_known() {
-                    self.this.act(act, &path, self.state)?;
-                }
-            }
-        }
-        if act != Act::Delete && path.is_unknown() {
-            return Ok(());
-        }
-        self.this.act(act, &path, self.state)
-    }
-
-    /// `sh.rm("-rf", "x")` of Python's module `sh`.
-    fn sh_module(&mut self, command: &str, args: &[Token]) -> Eval<()> {
-        let mut words = vec![Value::known(command)];
-        words.extend(
-            self.arguments(args)
-                .into_iter()
-                .filter_map(|argument| match argument {
-                    Argument::Text(text) => Some(text),
-                    Argument::List(_) => None,
-                }),
-        );
-        let mut inner = self.state.clone();
-        self.this
-            .nested(|this| this.run_words(&words, &mut inner))
-            .map(drop)
-    }
-
-    fn opens(&mut self, arguments: &[Argument]) -> Eval<()> {
-        let mode = match arguments.get(1) {
-            Some(Argument::Text(mode)) => mode.raw().to_owned(),
-            _ => String::new(),
-        };
-        let mut path = self.path(arguments, 0);
-        // Perl: `open(F, ">path")`, `open(F, ">", "path")`, `open(F, "|command")`.
-        if self.bare {
-            let third = self.path(arguments, 2);
-            let piped = mode.strip_prefix('|').or_else(|| mode.strip_suffix('|'));
-            if let Some(code) = piped.filter(|code| *code != "-") {
-                let mut inner = self.state.clone();
-                self.this.code(&Value::known(code), &mut inner)?;
-            } else if matches!(mode.as_str(), "|-" | "-|") {
-                let mut inner = self.state.clone();
-                self.this.code(&third, &mut inner)?;
-            } else if let Some(rest) = mode.strip_prefix('>') {
-                let rest = rest.trim_start_matches('>').trim();
-                path = if rest.is_empty() {
-                    third
-                } else {
-                    Value::known(rest)
-                };
-                return self.this.act(Act::Write, &path, self.state);
-            }
-        }
-        if mode.contains(['w', 'a', 'x', '+']) && mode.len() <= 4 {
-            if path.is_unknown() {
-                return Ok(());
-            }
-            return self.this.act(Act::Write, &path, self.state);
-        }
-        self.this.act(Act::Read, &path, self.state)
-    }
-
-    fn runs(&mut self, does: Does, arguments: Vec<Argument>, args: &[Token]) -> Eval<()> {
-        let mut inner = self.state.clone();
-        inner.stdin = Some(Value::default());
-        let mut words = Vec::new();
-        for (i, argument) in arguments.into_iter().enumerate() {
-            match argument {
-                Argument::List(items) => {
-                    // `execvp(name, [name, …])` repeats the name in the list.
-                    if does == Does::RunsVector
-                        && words.len() == 1
-                        && items.first() == words.first()
-                    {
-                        words.clear();
-                    }
-                    words.extend(items);
-                    break;
-                }
-                Argument::Text(text) if i == 0 || self.bare || does == Does::RunsVector => {
-                    words.push(text);
-                }
-                Argument::Text(text) if text.is_known() => words.push(text),
-                Argument::Text(_) => {}
-            }
-        }
-        if let [one] = words.as_slice()
-            && one
-                .base_name()
-                .as_known()
-                .is_some_and(crate::shells::is_shell)
-        {
-            // A shell alone reads whatever its standard input is.
-            inner.stdin = None;
-        }
-        match words.as_slice() {
-            [] => Ok(()),
-            // A text that is decoded or put together in the call is code nobody can read.
-            [one] if one.is_unknown() && decodes(args) => {
-                let shown = format!("{}: a command that is decoded", self.program);
-                self.this.deny("shell.unknown-code", shown)
-            }
-            [one] => self
-                .this
-                .nested(|this| this.code(one, &mut inner))
-                .map(drop),
-            [first, second, ..] if first == second => {
-                // `execlp("rm", "rm", …)`.
-                let words = words[1..].to_vec();
-                self.this
-                    .nested(|this| this.run_words(&words, &mut inner))
-                    .map(drop)
-            }
-            [first, rest @ ..]
-                if first.raw().contains(' ')
-                    && rest
-                        .iter()
-                        .all(|word| !word.is_known() || !word.raw().starts_with('-')) =>
-            {
-                let first = first.clone();
-                self.this
-                    .nested(|this| this.code(&first, &mut inner))
-                    .map(drop)
-            }
-            words => self
-                .this
-                .nested(|this| this.run_words(words, &mut inner))
-                .map(drop),
-        }
     }
 
     /// A snippet that names a secret variable and prints.
