@@ -145,6 +145,46 @@ pub fn written_files(env: &TestEnvironment) -> Vec<PathBuf> {
     files
 }
 
+/// `codex-ds doctor` on the way to the model.
+///
+/// # Panics
+/// When it cannot be started.
+#[must_use]
+pub fn doctor_of_the_chain(env: &TestEnvironment, more: &[&str]) -> Run {
+    let only = "network,endpoint,wire,engine";
+    env.codex_ds([&["doctor", "--json", "--only", only], more].concat())
+        .run()
+}
+
+/// What a doctor's report says of each check, in its order.
+///
+/// # Panics
+/// When it is no report.
+#[must_use]
+pub fn checks(run: &Run) -> Vec<Value> {
+    let report: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{run}"));
+    report["checks"]
+        .as_array()
+        .expect("a report has checks")
+        .clone()
+}
+
+/// The checks that neither passed nor were skipped: `id status`.
+///
+/// # Panics
+/// When it is no report.
+#[must_use]
+pub fn wrong_checks(run: &Run) -> Vec<String> {
+    checks(run)
+        .iter()
+        .filter(|check| check["status"] != "pass" && check["status"] != "skip")
+        .map(|check| {
+            let text = |key: &str| check[key].as_str().unwrap_or_default();
+            format!("{} {}", text("id"), text("status"))
+        })
+        .collect()
+}
+
 /// Makes `file` readable by its owner alone.
 ///
 /// # Panics

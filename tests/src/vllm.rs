@@ -12,6 +12,9 @@ use crate::{peers, server};
 /// The part of vLLM that makes the model say what it is told.
 const SCRIPTED: &str = include_str!("../peers/vllm/scripted.py");
 
+/// The window of a well-started one, tokens.
+const WINDOW: u64 = 32_768;
+
 /// The real vLLM, which serves `deepseek-v4-flash` with DeepSeek V4's tokenizer, tool parser and
 /// reasoning parser.
 #[derive(Debug)]
@@ -30,6 +33,26 @@ impl Vllm {
     /// When it was not fetched or does not come up; then with what it printed.
     #[must_use]
     pub fn start(answers: &[(&str, &str)]) -> Self {
+        let parsers = [
+            "--tool-call-parser",
+            "deepseek_v4",
+            "--enable-auto-tool-choice",
+            "--reasoning-parser",
+            "deepseek_v4",
+        ];
+        Self::start_with(answers, WINDOW, &parsers)
+    }
+
+    /// The same with another window, tokens, and without parsers: as badly started servers are.
+    ///
+    /// # Panics
+    /// As [`Vllm::start`].
+    #[must_use]
+    pub fn start_badly(answers: &[(&str, &str)], window: u64) -> Self {
+        Self::start_with(answers, window, &[])
+    }
+
+    fn start_with(answers: &[(&str, &str)], window: u64, parsers: &[&str]) -> Self {
         let folder = peers::vllm();
         let environment = TestEnvironment::new();
         let answers: Value = answers
@@ -69,14 +92,10 @@ impl Vllm {
                 "bfloat16",
                 "--enforce-eager",
             ])
-            .args(["--max-model-len", "32768", "--max-num-seqs", "4"])
+            .args(["--max-model-len", &window.to_string()])
+            .args(["--max-num-seqs", "4"])
             .args(["--tokenizer-mode", "deepseek_v4"])
-            .args([
-                "--tool-call-parser",
-                "deepseek_v4",
-                "--enable-auto-tool-choice",
-            ])
-            .args(["--reasoning-parser", "deepseek_v4"])
+            .args(parsers)
             .args(["--logits-processors", "scripted:Scripted"]);
         // The socket is bound long before, so from this line on a request is answered.
         let (group, ()) = server::start(command, |line| {

@@ -2,7 +2,10 @@
 //! of memory and a minute to start.
 
 use codex_ds_tests::litellm::MASTER_KEY;
-use codex_ds_tests::scenario::{exec, input_tokens, make_private, plain_home, setup_at};
+use codex_ds_tests::peers::CodexVersion;
+use codex_ds_tests::scenario::{
+    doctor_of_the_chain, exec, input_tokens, make_private, plain_home, setup_at, wrong_checks,
+};
 use codex_ds_tests::{LiteLlm, TestEnvironment, Vllm, each_codex};
 
 /// The most that a "hello" may cost without MCP servers, in the model's own tokens.
@@ -60,4 +63,73 @@ fn assert_hello_is_short(env: &TestEnvironment, profile: &[&str]) {
     let tokens = input_tokens(&run);
     println!("{profile:?}: {tokens} tokens");
     assert!(tokens <= MOST_TOKENS, "{profile:?}: {tokens} tokens");
+}
+
+/// What the model says to the doctor's probes, in DeepSeek V4's markup. The first that fits counts.
+const OBEDIENT: [(&str, &str); 5] = [
+    ("4711", "It was found.</think>4711"),
+    (
+        "mcp__probe",
+        "I look it up.</think>\n\n<｜DSML｜tool_calls>\n<｜DSML｜invoke name=\"mcp__probe__lookup_number\">\n<｜DSML｜parameter name=\"name\" string=\"true\">Oslo</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜tool_calls>",
+    ),
+    (
+        "lookup_number",
+        "I look it up.</think>\n\n<｜DSML｜tool_calls>\n<｜DSML｜invoke name=\"lookup_number\">\n<｜DSML｜parameter name=\"name\" string=\"true\">Oslo</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜tool_calls>",
+    ),
+    (
+        "Count from 1",
+        "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30",
+    ),
+    ("", "yes"),
+];
+
+#[test]
+#[ignore = "needs the vLLM peer: make test-vllm"]
+fn the_doctor_knows_a_good_vllm() {
+    let vllm = Vllm::start(&OBEDIENT);
+    let router = LiteLlm::start(vllm.base_url());
+    let env = TestEnvironment::with_codex(CodexVersion::all().next().expect("there is one"));
+    let key = env.write("home/key", MASTER_KEY);
+    make_private(&key);
+    let key = key.to_string_lossy();
+    setup_at(
+        &env,
+        router.base_url(),
+        &["--mcp", "none", "--api-key-file", &key],
+    );
+    let run = doctor_of_the_chain(&env, &["--deep"]);
+    assert_eq!(wrong_checks(&run), [""; 0], "{run}");
+    // The counters of the engine behind the router were read.
+    assert!(run.stdout.contains("/metrics"), "{run}");
+
+    setup_at(&env, vllm.base_url(), &["--mcp", "none", "--no-api-key"]);
+    let run = doctor_of_the_chain(&env, &["--deep"]);
+    // Codex's instructions are a turn of the user there.
+    assert_eq!(wrong_checks(&run), ["wire.instructions warn"], "{run}");
+}
+
+#[test]
+#[ignore = "needs the vLLM peer: make test-vllm"]
+fn the_doctor_knows_a_vllm_without_parsers_and_with_a_short_window() {
+    let vllm = Vllm::start_badly(&OBEDIENT, 4_096);
+    let env = TestEnvironment::with_codex(CodexVersion::all().next().expect("there is one"));
+    let more = ["--mcp", "none", "--no-api-key", "--context", "4096"];
+    setup_at(&env, vllm.base_url(), &more);
+    let catalog = env.profile().join("model-catalog.json");
+    let text = fs_err::read_to_string(&catalog).expect("set-up wrote it");
+    let text = text.replace("\"context_window\": 4096", "\"context_window\": 131072");
+    fs_err::write(catalog, text).expect("the profile is the test's own");
+    let run = doctor_of_the_chain(&env, &["--deep"]);
+    assert_eq!(
+        wrong_checks(&run),
+        [
+            "endpoint.window fail",
+            "wire.instructions warn",
+            "wire.tool-call fail",
+            "wire.thinking fail",
+        ],
+        "{run}"
+    );
+    // It answered 200: only the text tells.
+    assert!(run.stdout.contains("DSML"), "{run}");
 }

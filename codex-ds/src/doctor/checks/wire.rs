@@ -441,6 +441,12 @@ fn too_long(window: u64, answer: Result<stream::Answer, Failure>) -> Finding {
         Err(failure @ Failure::Refused { status, .. }) if status != 400 => {
             failed("a long prompt does not get through", &failure).expected(expected)
         }
+        Err(
+            failure @ (Failure::Silent(_) | Failure::Transport(_) | Failure::Unfinished { .. }),
+        ) => Finding::warn("a prompt that is too long is not refused, and not answered")
+            .measured(failure.to_string())
+            .expected(expected)
+            .remedy("a session that is too long will wait for its time-out there"),
         Err(failure) => Finding::warn("a prompt that is too long is refused in other words")
             .measured(failure.to_string())
             .expected(expected)
