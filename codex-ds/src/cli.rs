@@ -9,6 +9,7 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use crate::error::UserError;
 use crate::{
     bench, completions, demo, deploy, doctor, dump, eval, guard, launch, man, setup, trust, undo,
+    validate,
 };
 
 /// Run OpenAI's Codex CLI, safely and lean, on a model that you serve yourself
@@ -60,6 +61,8 @@ pub enum Command {
     Completions(completions::Args),
     /// Print or write the man pages
     Man(man::Args),
+    /// Check by side effects that model, router, Codex and guard work together
+    Validate(validate::Args),
 }
 
 /// The option that every command about the profile has.

@@ -9,5 +9,7 @@ pub const USAGE: u8 = 2;
 /// `--dry-run` found that something would change. The same number as [`USAGE`], as `diff` and
 /// `terraform plan` have it; standard error is empty here and not empty there.
 pub const CHANGES: u8 = 2;
+/// Nothing failed, but something could not be shown: `codex-ds validate`.
+pub const INCONCLUSIVE: u8 = 4;
 /// The command could not begin: no Codex, no profile, another set-up running.
 pub const NOT_READY: u8 = 3;

@@ -35,6 +35,37 @@ pub fn user_home() -> Result<PathBuf> {
         })
 }
 
+/// The folder for what is fetched, the same that `make peers` fills, and for throw-away worlds:
+/// `CODEX_DS_CACHE`, else the user's cache folder, which is `~/.cache` on macOS too.
+///
+/// # Errors
+/// When the system names none.
+pub fn cache_folder() -> Result<PathBuf> {
+    if let Some(path) = std::env::var_os(env::CACHE).filter(|value| !value.is_empty()) {
+        return Ok(std::path::absolute(path)?);
+    }
+    let dirs = directories::BaseDirs::new().ok_or_else(|| {
+        UserError::usage("cannot tell where your cache folder is: HOME is not set")
+            .hint(format!("set HOME or {}", env::CACHE))
+    })?;
+    let folder = if cfg!(target_os = "macos") {
+        dirs.home_dir().join(".cache")
+    } else {
+        dirs.cache_dir().to_path_buf()
+    };
+    Ok(folder.join("codex-ds"))
+}
+
+/// Where a throw-away world is made: in the cache, but for a cache in which no profile may be, as
+/// where HOME itself is temporary. Codex takes `/var/tmp` for no temporary folder.
+#[must_use]
+pub fn playground(cache: &Path) -> &Path {
+    match checked(&cache.join("world")) {
+        Ok(_) => cache,
+        Err(_) => Path::new("/var/tmp"),
+    }
+}
+
 /// Resolves symbolic links in the part of `path` that exists, and keeps the rest. Codex keys its
 /// trust entries by the real path, so that is the one to write.
 ///

@@ -17,6 +17,7 @@
 //! | [`guard`] | `codex-ds guard`: the guard outside a session |
 //! | [`completions`], [`man`] | completions and man pages, from the commands' definitions |
 //! | [`probe`] | questions to an endpoint, answered by typed evidence |
+//! | [`validate`] | `codex-ds validate`: whether the whole works, by side effects |
 //! | [`codex`], [`app_server`] | the installed Codex, and how to ask it |
 //! | [`home`] | the profile's folder |
 //! | [`process`] | child processes with a deadline |
@@ -52,6 +53,7 @@ pub mod setup;
 pub mod trust;
 pub mod ui;
 pub mod undo;
+pub mod validate;
 
 /// The whole program.
 #[must_use]
@@ -71,6 +73,7 @@ pub fn main() -> ExitCode {
             cli::Command::Eval(args) => eval::run(&args),
             cli::Command::Guard(args) => guard::run(&args),
             cli::Command::Trust(args) => trust::run(&args),
+            cli::Command::Validate(args) => validate::run(&args),
         }
     } else {
         cli::refuse_mistyped(&args).and_then(|()| launch::run(&args))

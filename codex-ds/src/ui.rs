@@ -90,6 +90,11 @@ impl Progress {
     pub fn set(&self, text: &str) {
         self.0.set_message(text.to_owned());
     }
+
+    /// Takes the line away while `print` writes.
+    pub fn hide(&self, print: impl FnOnce()) {
+        self.0.suspend(print);
+    }
 }
 
 impl Drop for Progress {

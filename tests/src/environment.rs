@@ -203,6 +203,13 @@ impl Invocation<'_> {
         self
     }
 
+    /// Adds an argument.
+    #[must_use]
+    pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
+        self.command.arg(arg);
+        self
+    }
+
     /// Starts it in another folder.
     #[must_use]
     pub fn in_dir(mut self, folder: impl AsRef<Path>) -> Self {

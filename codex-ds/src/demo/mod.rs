@@ -14,7 +14,6 @@ use crate::codex::{self, Codex};
 use crate::error::UserError;
 use crate::{env, exit, home, process, ui};
 
-mod page;
 mod scenes;
 
 use scenes::Outcome;
@@ -47,6 +46,10 @@ pub struct Args {
     json: bool,
 }
 
+/// The home with everything but MCP servers.
+const GUARDED_HOME: &str = "guarded";
+/// The home without the guard: Codex's own rules alone.
+const RULES_HOME: &str = "rules-only";
 /// The home that has the MCP server.
 const MCP_HOME: &str = "mcp";
 
@@ -64,34 +67,16 @@ pub fn run(args: &Args) -> Result<u8> {
     runtime.block_on(async {
         tokio::select! {
             result = demo(args) => result,
-            () = interrupted() => {
+            () = process::told_to_end() => {
                 Err(UserError::new("interrupted; the temporary folder is removed").into())
             }
         }
     })
 }
 
-/// Waits for Ctrl-C, or a polite request to end.
-#[cfg(unix)]
-async fn interrupted() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let Ok(mut terminated) = signal(SignalKind::terminate()) else {
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
-        _ = terminated.recv() => {}
-    }
-}
-
-#[cfg(not(unix))]
-async fn interrupted() {
-    let _ = tokio::signal::ctrl_c().await;
-}
-
 async fn demo(args: &Args) -> Result<u8> {
     let begun = Instant::now();
-    let cache = cache()?;
+    let cache = home::cache_folder()?;
     let codex = find_codex(args, &cache).await?;
     let servers = if args.no_mcp {
         None
@@ -101,11 +86,11 @@ async fn demo(args: &Args) -> Result<u8> {
     let stage = Stage::build(&cache, codex, servers).await?;
     let mut outcomes = Vec::new();
     for scene in scenes::SCENES {
-        if scene.needs_mcp && stage.mcp.is_none() {
+        if scene.needs_mcp() && stage.mcp.is_none() {
             continue;
         }
         let _progress = ui::progress(scene.title);
-        outcomes.push((scene, (scene.play)(&stage).await?));
+        outcomes.push((scene, scenes::play(&stage, scene).await?));
     }
     let sizes = scenes::sizes(&stage).await?;
     let seconds = begun.elapsed().as_secs_f64();
@@ -119,33 +104,6 @@ async fn demo(args: &Args) -> Result<u8> {
         ui::err(&format!("kept: {}\n", stage.keep().display()));
     }
     Ok(if held { exit::OK } else { exit::FAILURE })
-}
-
-/// The folder for fetched programs, the same that `make peers` fills: `CODEX_DS_CACHE`, else the
-/// user's cache folder, which is `~/.cache` on macOS too.
-fn cache() -> Result<PathBuf> {
-    if let Some(path) = std::env::var_os(env::CACHE).filter(|value| !value.is_empty()) {
-        return Ok(std::path::absolute(path)?);
-    }
-    let dirs = directories::BaseDirs::new().ok_or_else(|| {
-        UserError::usage("cannot tell where your cache folder is: HOME is not set")
-            .hint(format!("set HOME or {}", env::CACHE))
-    })?;
-    let folder = if cfg!(target_os = "macos") {
-        dirs.home_dir().join(".cache")
-    } else {
-        dirs.cache_dir().to_path_buf()
-    };
-    Ok(folder.join("codex-ds"))
-}
-
-/// Where the demo's own folder is made: in the cache, but for a cache in which no profile may be,
-/// as where HOME itself is temporary. Codex takes `/var/tmp` for no temporary folder.
-fn playground(cache: &Path) -> &Path {
-    match home::checked(&cache.join("demo")) {
-        Ok(_) => cache,
-        Err(_) => Path::new("/var/tmp"),
-    }
 }
 
 async fn find_codex(args: &Args, cache: &Path) -> Result<Codex> {
@@ -241,7 +199,6 @@ struct Stage {
     root: tempfile::TempDir,
     codex: Codex,
     server: StandIn,
-    page: page::Page,
     /// The folder of the MCP servers.
     mcp: Option<PathBuf>,
 }
@@ -251,10 +208,9 @@ impl Stage {
         fs_err::create_dir_all(cache)?;
         let root = tempfile::Builder::new()
             .prefix("demo-")
-            .tempdir_in(playground(cache))?;
+            .tempdir_in(home::playground(cache))?;
         let stage = Self {
             server: scenes::server()?,
-            page: page::Page::serve()?,
             root,
             codex,
             mcp,
@@ -263,8 +219,8 @@ impl Stage {
             fs_err::create_dir(stage.path(folder))?;
         }
         let _progress = ui::progress("codex-ds setup");
-        stage.set_up("guarded", &[]).await?;
-        stage.set_up("rules-only", &["--no-guard"]).await?;
+        stage.set_up(GUARDED_HOME, &[]).await?;
+        stage.set_up(RULES_HOME, &["--no-guard"]).await?;
         if let Some(folder) = &stage.mcp {
             fs_err::create_dir(stage.path("mcp"))?;
             #[cfg(unix)]
@@ -327,10 +283,6 @@ impl Stage {
     async fn exec(&self, name: &str, prompt: &str) -> Result<()> {
         let mut command = self.ours();
         command.env(env::HOME, self.path(name));
-        if name == MCP_HOME {
-            // The page is on this machine, where the server does not look unless it is told to.
-            command.args(["-c", "mcp_servers.fetch.args=[\"--allow-private-ips\"]"]);
-        }
         self.turn(command, prompt).await
     }
 

@@ -1,7 +1,7 @@
 //! Dates without a calendar library: seconds since 1970 as UTC.
 
 /// `2026-11-30T16-05-11Z`, which sorts by time and is a file's name everywhere.
-pub(super) fn file_name(ms: u64) -> String {
+pub(crate) fn file_name(ms: u64) -> String {
     let (date, seconds) = split(ms);
     format!(
         "{date}T{:02}-{:02}-{:02}Z",

@@ -30,7 +30,7 @@ use crate::{exit, home, ui};
 /// How long requests that are still under way get when Codex has ended.
 const LINGER: Duration = Duration::from_secs(2);
 /// How long the disk gets at the end.
-const DISK: Duration = Duration::from_secs(10);
+pub(super) const DISK: Duration = Duration::from_secs(10);
 
 /// Runs the command.
 pub(super) fn run(args: &Args) -> Result<u8> {
@@ -177,7 +177,7 @@ fn announce(desk: &Desk, address: SocketAddr, path: &std::path::Path) {
 }
 
 /// Gives requests that are still under way a moment to end.
-async fn linger(desk: &Arc<Desk>) {
+pub(super) async fn linger(desk: &Arc<Desk>) {
     let deadline = tokio::time::Instant::now() + LINGER;
     // Each handler that is under way, and each look at the counters, holds the recorder.
     while desk.recorder.under_way() > 0 && tokio::time::Instant::now() < deadline {
@@ -289,7 +289,7 @@ fn code(status: std::process::ExitStatus) -> u8 {
 }
 
 /// The options that turn the profile's providers to us, for one run.
-fn overrides(profile: &Profile, address: SocketAddr) -> Vec<OsString> {
+pub(super) fn overrides(profile: &Profile, address: SocketAddr) -> Vec<OsString> {
     let set = |id: &str, prefix: &str| {
         let value = format!("model_providers.{id}.base_url=\"http://{address}{prefix}/v1\"");
         [OsString::from("-c"), OsString::from(value)]

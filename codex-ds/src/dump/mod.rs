@@ -22,6 +22,7 @@
 //! | `view`, `diff`, `replay`, `export` | commands on what was recorded |
 //! | `web` | the page: served, and as a file |
 //! | `profile` | what recording has to know of the profile |
+//! | `tap` | a recorder for other commands |
 
 use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr};
@@ -43,13 +44,14 @@ mod lines;
 mod live;
 mod pieces;
 mod plain;
-mod profile;
+pub(crate) mod profile;
 mod proxy;
 pub mod recorder;
 mod replay;
 mod report;
 pub mod server;
 pub mod store;
+pub(crate) mod tap;
 pub(crate) mod text;
 mod tokens;
 mod turn;

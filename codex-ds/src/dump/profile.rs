@@ -13,20 +13,20 @@ use crate::setup::profile::{NATIVE_PROVIDER, PROVIDER};
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(super) struct Profile {
+pub(crate) struct Profile {
     /// The address of the main provider.
-    pub(super) base_url: Option<Url>,
+    pub(crate) base_url: Option<Url>,
     /// The address of the second one, where there is one.
-    pub(super) native_url: Option<Url>,
+    pub(crate) native_url: Option<Url>,
     /// The keys that are found.
-    pub(super) keys: Vec<Secret>,
+    pub(crate) keys: Vec<Secret>,
 }
 
 /// Reads `config.toml` in `home`; an empty profile when there is none.
 ///
 /// # Errors
 /// When it is there and cannot be read, or an address is none.
-pub(super) fn read(home: &Path) -> Result<Profile> {
+pub(crate) fn read(home: &Path) -> Result<Profile> {
     let path = home.join("config.toml");
     let Some(bytes) = crate::file::read_optional(&path)? else {
         return Ok(Profile::default());

@@ -380,7 +380,7 @@ fn pairs(headers: &HeaderMap) -> Vec<(String, String)> {
 }
 
 /// Milliseconds since 1970.
-pub(super) fn now_ms() -> u64 {
+pub(crate) fn now_ms() -> u64 {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |since| {

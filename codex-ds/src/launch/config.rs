@@ -90,7 +90,11 @@ pub(super) fn read(home: &Path, names: &[String]) -> Result<Profile> {
     Ok(profile)
 }
 
-fn existing(home: &Path) -> Result<Vec<String>> {
+/// The profiles in `home`: `default`, then the named ones by name.
+///
+/// # Errors
+/// When the folder cannot be read.
+pub(crate) fn existing(home: &Path) -> Result<Vec<String>> {
     let mut names = vec![DEFAULT.to_owned()];
     for entry in fs_err::read_dir(home)? {
         let name = entry?.file_name().to_string_lossy().into_owned();

@@ -37,6 +37,7 @@ use std::ffi::OsString;
 use anyhow::{Context as _, Result};
 
 pub(crate) use args::is_codex_command;
+pub(crate) use config::existing as profile_names;
 pub(crate) use plan::plan_with;
 pub use plan::{Inputs, Launch, plan};
 

@@ -86,6 +86,10 @@ pub struct Turn {
     /// The turn stays in the script, and is played for every request that it fits.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub stays: bool,
+    /// A text of the request that this one knows only the beginning of: from there up to the next
+    /// space, quote or comma it takes the place of `{quoted}` in the arguments of the calls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quote: Option<String>,
     /// What the model thinks first; left out when the request turns thinking off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<String>,
@@ -226,6 +230,26 @@ impl Turn {
         self
     }
 
+    /// With what begins with `text` in the request in the place of `{quoted}` in the calls.
+    #[must_use]
+    pub fn quote(mut self, text: impl Into<String>) -> Self {
+        self.quote = Some(text.into());
+        self
+    }
+
+    /// Replaces `{quoted}` in the arguments of the calls by what the request's body has.
+    pub(super) fn fill(&mut self, body: &str) {
+        let Some(begin) = &self.quote else { return };
+        let found = body.find(begin.as_str()).map_or("", |at| {
+            let rest = &body[at..];
+            let ends = |c: char| c.is_whitespace() || ",\"'\\\\".contains(c);
+            &rest[..rest.find(ends).unwrap_or(rest.len())]
+        });
+        for call in &mut self.calls {
+            quoted(&mut call.arguments, found);
+        }
+    }
+
     /// With so many milliseconds before the first byte.
     #[must_use]
     pub fn delay_ms(mut self, delay_ms: u64) -> Self {
@@ -252,5 +276,28 @@ impl Turn {
     pub fn tokens_per_chunk(mut self, tokens: u64) -> Self {
         self.tokens_per_chunk = Some(tokens);
         self
+    }
+}
+
+fn quoted(value: &mut Value, found: &str) {
+    match value {
+        Value::String(text) => *text = text.replace("{quoted}", found),
+        Value::Array(items) => items.iter_mut().for_each(|item| quoted(item, found)),
+        Value::Object(fields) => fields.values_mut().for_each(|item| quoted(item, found)),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::Turn;
+
+    #[test]
+    fn a_call_can_quote_the_request() {
+        let mut turn = Turn::call("fetch", json!({"urls": ["{quoted}"]})).quote("http://h:");
+        turn.fill("{\"text\": \"read http://h:81/a, then go\"}");
+        assert_eq!(turn.calls[0].arguments, json!({"urls": ["http://h:81/a"]}));
     }
 }

@@ -193,8 +193,15 @@ impl State {
         let mut inner = self.lock();
         let fits = |turn: &Turn| turn.when.as_deref().is_none_or(|when| body.contains(when));
         match inner.unplayed.iter().position(fits) {
-            Some(index) if inner.unplayed[index].stays => inner.unplayed[index].clone(),
-            Some(index) => inner.unplayed.remove(index),
+            Some(index) => {
+                let mut turn = if inner.unplayed[index].stays {
+                    inner.unplayed[index].clone()
+                } else {
+                    inner.unplayed.remove(index)
+                };
+                turn.fill(body);
+                turn
+            }
             None => Turn::text("Done."),
         }
     }
