@@ -9,7 +9,7 @@ export RUSTUP_HOME ?= $(patsubst %/.cargo/bin/cargo,%/.rustup,$(cargo))
 endif
 endif
 
-.PHONY: help demo test soak test-page test-vllm test-apiserver peers peers-vllm install dist check check-tests
+.PHONY: help demo test soak test-page test-vllm test-benchy test-apiserver peers peers-vllm install dist check check-tests
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r target what; do \
@@ -37,6 +37,10 @@ soak: check peers ## ten thousand calls of the guard and requests through the du
 test-page: check ## the dump's page in a real Chromium (CHROMIUM names it, else the one on PATH)
 	cargo build --workspace
 	cargo test --package codex-ds-tests --test dump -- --ignored
+
+test-benchy: check ## the bench beside llama-benchy (LLAMA_BENCHY names it, else the one on PATH)
+	cargo build --workspace
+	cargo test --package codex-ds-tests --test bench -- --ignored --nocapture
 
 test-vllm: check peers peers-vllm ## the tests against a real vLLM on CPU (4 GB of memory, Linux)
 	cargo build --workspace

@@ -469,6 +469,13 @@ fn llama_benchy_finds_the_same() {
                     row["test"],
                     (a / b - 1.0) * 100.0
                 );
+                // It takes the first event for one token, however many that brings.
+                let first = f64::from(u8::try_from(bundle).unwrap());
+                let b = if ours.starts_with("decode") {
+                    b * (128.0 - first) / 127.0
+                } else {
+                    b
+                };
                 assert!((a / b - 1.0).abs() < 0.03, "{ours}: {a} {b}");
             }
         }
@@ -494,13 +501,16 @@ fn run_benchy(env: &TestEnvironment, program: &str, server: &StandIn) -> Value {
         "model": {"type": "WordLevel", "vocab": vocabulary, "unk_token": "[UNK]"},
     });
     let tokenizer = env.write("work/tokenizer.json", &tokenizer.to_string());
-    let text: Vec<&str> = words
-        .iter()
-        .cycle()
-        .skip(7)
-        .step_by(13)
-        .take(60_000)
-        .map(String::as_str)
+    // Without a period, or two of its random starts would be the same to the prefix cache.
+    let mut state = 1_u64;
+    let text: Vec<&str> = (0..60_000)
+        .map(|_| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            let word = usize::try_from(state >> 52).expect("twelve bits");
+            words[word].as_str()
+        })
         .collect();
     // The MD5 of the text's address, which is "local" here, names it in the cache.
     let cached = "home/.cache/llama-benchy/f5ddaf0ca7929578b408c909429f68f2.txt";

@@ -1,11 +1,12 @@
 //! Runs: prompts fitted, shapes warmed up, answers timed, and spoiled runs found and repeated.
 
-use std::convert::Infallible;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
+use tokio::sync::oneshot;
 
 use super::figures::{Figures, Timing};
 use super::prompt::{self, Fit};
@@ -178,29 +179,12 @@ impl Bench {
         let asks: Vec<Ask> = (0..shape.concurrency)
             .map(|_| self.ask(fit, shape, name))
             .collect();
-        let source = self.source.clone();
-        let mut most = 0.0_f64;
+        let watch = self.source.as_ref().and_then(Watch::start);
         let origin = Instant::now();
-        let answers = {
-            let all = join_all(asks.iter().map(|one| ask(&route.target, one)));
-            let watch = async {
-                let Some(source) = &source else {
-                    return std::future::pending::<Infallible>().await;
-                };
-                loop {
-                    tokio::time::sleep(LOOK).await;
-                    if let Some(counters) = source.read().await {
-                        most = most.max(counters.busy());
-                    }
-                }
-            };
-            tokio::select! {
-                answers = all => answers,
-                never = watch => match never {},
-            }
-        };
-        let answers: Vec<Answer> = answers.into_iter().collect::<Result<_, _>>()?;
+        let answers = join_all(asks.iter().map(|one| ask(&route.target, one))).await;
         let seconds = origin.elapsed().as_secs_f64();
+        let most = watch.map_or(0.0, Watch::stop);
+        let answers: Vec<Answer> = answers.into_iter().collect::<Result<_, _>>()?;
         let usages: Vec<Usage> = answers.iter().map(usage).collect::<Result<_, _>>()?;
         let timings: Vec<Timing> = answers
             .iter()
@@ -260,6 +244,46 @@ impl Bench {
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
+    }
+}
+
+/// Looks at the engine while a run goes on, on a thread of its own: on the run's own thread each
+/// look would hold up the events that come meanwhile, and their times.
+struct Watch {
+    stop: oneshot::Sender<()>,
+    thread: JoinHandle<f64>,
+}
+
+impl Watch {
+    fn start(source: &Source) -> Option<Self> {
+        let source = source.apart()?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .ok()?;
+        let (stop, mut stopped) = oneshot::channel();
+        let thread = std::thread::spawn(move || {
+            runtime.block_on(async {
+                let mut most = 0.0_f64;
+                loop {
+                    tokio::select! {
+                        _ = &mut stopped => return most,
+                        () = tokio::time::sleep(LOOK) => {}
+                    }
+                    if let Some(counters) = source.read().await {
+                        most = most.max(counters.busy());
+                    }
+                }
+            })
+        });
+        Some(Self { stop, thread })
+    }
+
+    /// The most requests that were in the engine.
+    fn stop(self) -> f64 {
+        // When it has ended already, there is nobody to tell.
+        let _ = self.stop.send(());
+        self.thread.join().unwrap_or(0.0)
     }
 }
 

@@ -54,7 +54,10 @@ pub(super) fn run(runtime: &tokio::runtime::Runtime, as_json: bool) -> Result<u8
     let played = played(&server.plays());
     let measured = run.figures.decode.unwrap_or(0.0);
     let difference = measured / played - 1.0;
-    let load = busy.map(|busy| busy / run.seconds);
+    // What one core would take in: of a busy machine the time on the wall says little.
+    #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
+    let taken = run.completions.iter().sum::<u64>() as f64;
+    let capacity = busy.filter(|busy| *busy > 0.0).map(|busy| taken / busy);
     if as_json {
         ui::json(&json!({
             "schema_version": 1,
@@ -63,18 +66,17 @@ pub(super) fn run(runtime: &tokio::runtime::Runtime, as_json: bool) -> Result<u8
             "measured_tps": measured,
             "difference": difference,
             "processor_seconds": busy,
-            "share_of_a_core": load,
+            "capacity_tps": capacity,
         }));
     } else {
         let mut text = format!(
             "{STREAMS} streams, one token an event\n  played    {played:.0} tokens/s\n  measured  {measured:.0} tokens/s ({:+.2}%)\n",
             difference * 100.0
         );
-        if let Some(load) = load {
+        if let Some(capacity) = capacity {
             let _ = writeln!(
                 text,
-                "  the client's thread was busy {:.0}% of the time",
-                load * 100.0
+                "  capacity  {capacity:.0} tokens/s, by the processor time of the client's one thread"
             );
         }
         ui::out(&text);

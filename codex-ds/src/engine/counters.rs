@@ -106,6 +106,15 @@ impl Source {
         None
     }
 
+    /// The same with connections of its own, for another thread.
+    #[must_use]
+    pub fn apart(&self) -> Option<Self> {
+        Some(Self {
+            client: super::target::client(self.url.as_str()).ok()?,
+            url: self.url.clone(),
+        })
+    }
+
     /// The address.
     #[must_use]
     pub fn url(&self) -> &Url {

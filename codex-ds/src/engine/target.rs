@@ -180,7 +180,11 @@ fn same(given: &str, stored: Option<&str>) -> bool {
     stored.is_some_and(|stored| url(given).is_some() && url(given) == url(stored))
 }
 
-fn client(base: &str) -> Result<Client> {
+/// A client for the server at `base`.
+///
+/// # Errors
+/// When there is no TLS.
+pub fn client(base: &str) -> Result<Client> {
     // A second installation in one process is refused, and the first one serves as well.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut builder = Client::builder()
