@@ -249,6 +249,7 @@ async fn measure(args: &Args) -> Result<Document> {
             continue;
         }
         for (row, error) in measure_shape(&mut bench, &routes, shape, args.runs, &mut notes).await {
+            notes.extend(other_length(&row));
             rows.push(row);
             failure = failure.or(error);
         }
@@ -280,6 +281,20 @@ async fn measure(args: &Args) -> Result<Document> {
         router_cost: Document::costs(&rows),
         rows,
         notes,
+    })
+}
+
+/// A server that does not know how to be told the length of an answer.
+fn other_length(row: &Row) -> Option<String> {
+    let length = row.completion_tokens.as_ref()?.mean;
+    let wanted = row.shape.generate;
+    #[expect(clippy::cast_precision_loss, reason = "no answer has 2^52 tokens")]
+    let is_other = (length - wanted as f64).abs() > 0.5;
+    is_other.then(|| {
+        format!(
+            "{} ({}): answers had {length:.0} tokens, not {wanted}: the server ignores min_tokens and ignore_eos, so decode is of other lengths than elsewhere",
+            row.test, row.route
+        )
     })
 }
 
