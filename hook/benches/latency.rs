@@ -1,5 +1,6 @@
 //! What the guard costs: whole processes from spawn to exit beside `/bin/true`, interleaved in one
-//! run so that a busy machine slows all alike, and the analysis alone.
+//! run so that a busy machine slows all alike, and the analysis alone. The guard runs from a
+//! profile as set-up writes it, with its policy and its log.
 //!
 //! `cargo bench -p codex-ds-hook`
 
@@ -12,6 +13,7 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use codex_ds_hook::{Context, NoFiles, Policy, evaluate};
+use codex_ds_rules::Preset;
 use serde_json::json;
 
 /// Spawns of each kind.
@@ -20,12 +22,15 @@ const ROUNDS: usize = 300;
 const ANALYSES: u32 = 2_000;
 /// The argument with which this program is the hook.
 const HOOK: &str = "hook";
+/// The argument with which it is a program that does nothing.
+const EMPTY: &str = "empty";
 /// The argument with which it also says what memory it took.
 const MEMORY: &str = "memory";
 
 fn main() -> ExitCode {
     match std::env::args().nth(1).as_deref() {
         Some(HOOK) => return codex_ds_hook::main(),
+        Some(EMPTY) => return ExitCode::SUCCESS,
         Some(MEMORY) => {
             let code = codex_ds_hook::main();
             println!("{}", peak_memory().unwrap_or_default());
@@ -41,6 +46,15 @@ fn main() -> ExitCode {
             "if [ -f src/m{n}.rs ]; then grep -n 'fn x{n}' \"src/m{n}.rs\" | head -5; fi"
         );
     }
+    // Each line sets a variable and uses it on two ways.
+    let mut variables = String::new();
+    while variables.len() < 4_096 {
+        let n = variables.len();
+        let _ = writeln!(
+            variables,
+            "x{n}=$(basename src/m{n}.rs)\nls -la \"$x{n}\" && cat src/m{n}.rs | wc -l"
+        );
+    }
     // A file of 4 KB that is written: text that is read but not followed.
     let mut file = String::from("cat > notes.md <<'EOF'\n");
     while file.len() < 4_096 {
@@ -51,35 +65,48 @@ fn main() -> ExitCode {
         ("short", "cargo test --workspace 2>&1 | tail -20".to_owned()),
         ("4 KB file", file),
         ("4 KB script", script),
+        ("variables", variables),
         ("denied", "cd src && git push origin main".to_owned()),
     ];
-    let folder = std::env::temp_dir();
+    let folder = std::env::temp_dir().join(format!("codex-ds-latency-{}", std::process::id()));
+    let program = profile(&folder);
     let files: Vec<PathBuf> = cases.iter().map(|case| request(&folder, case)).collect();
-    whole_processes(&cases, &files);
+    whole_processes(&program, &cases, &files);
     println!();
     for (name, command) in &cases {
         println!("{name:12}  analysis {:6.1} µs", analysis(command));
     }
     for (file, (name, _)) in files.iter().zip(&cases) {
-        let out = hook(MEMORY, file).stdout(Stdio::piped()).output();
+        let out = run(&program, MEMORY, file).stdout(Stdio::piped()).output();
         let memory = out.map(|out| String::from_utf8_lossy(&out.stdout).trim().to_owned());
         println!("{name:12}  peak memory {}", memory.unwrap_or_default());
     }
-    for file in files {
-        // The system's own folder is emptied by the system if this fails.
-        let _ = std::fs::remove_file(file);
-    }
+    // The system empties its own folder if this fails.
+    let _ = std::fs::remove_dir_all(&folder);
     ExitCode::SUCCESS
 }
 
-fn whole_processes(cases: &[(&str, String)], files: &[PathBuf]) {
-    let mut times = vec![Vec::with_capacity(ROUNDS); cases.len() + 1];
+/// A profile with this program as its hook, and the policy that set-up writes.
+fn profile(folder: &Path) -> PathBuf {
+    let program = folder.join("bin").join("codex-ds-hook");
+    std::fs::create_dir_all(folder.join("bin")).expect("a temporary folder");
+    let this = std::env::current_exe().expect("this program");
+    std::fs::copy(this, &program).expect("a copy of it");
+    let policy = codex_ds_hook::default_policy_toml(Preset::Lab, &[]);
+    #[expect(clippy::disallowed_methods, reason = "a bench's own temporary file")]
+    std::fs::write(folder.join("guard.toml"), policy).expect("a temporary file");
+    program
+}
+
+fn whole_processes(program: &Path, cases: &[(&str, String)], files: &[PathBuf]) {
+    let mut times = vec![Vec::with_capacity(ROUNDS); cases.len() + 2];
     for _ in 0..ROUNDS {
         let mut nothing = Command::new("/bin/true");
         nothing.stdin(File::open(&files[0]).expect("the request"));
         times[0].push(spawn(&mut nothing));
+        times[1].push(spawn(&mut run(program, EMPTY, &files[0])));
         for (i, file) in files.iter().enumerate() {
-            times[i + 1].push(spawn(&mut hook(HOOK, file)));
+            times[i + 2].push(spawn(&mut run(program, HOOK, file)));
         }
     }
     let mut base = 0.0;
@@ -90,7 +117,11 @@ fn whole_processes(cases: &[(&str, String)], files: &[PathBuf]) {
         if i == 0 {
             base = median;
         }
-        let name = i.checked_sub(1).map_or("/bin/true", |i| cases[i].0);
+        let name = match i {
+            0 => "/bin/true",
+            1 => "does nothing",
+            i => cases[i - 2].0,
+        };
         println!(
             "{name:12}  median {median:.3} ms  least {least:.3} ms  {:.2} x /bin/true",
             median / base
@@ -100,10 +131,7 @@ fn whole_processes(cases: &[(&str, String)], files: &[PathBuf]) {
 
 /// A file with the request that Codex would send.
 fn request(folder: &Path, (name, command): &(&str, String)) -> PathBuf {
-    let path = folder.join(format!(
-        "codex-ds-latency-{}-{name}.json",
-        std::process::id()
-    ));
+    let path = folder.join(format!("{name}.json"));
     let request = json!({
         "session_id": "s",
         "cwd": std::env::current_dir().expect("a folder"),
@@ -117,8 +145,8 @@ fn request(folder: &Path, (name, command): &(&str, String)) -> PathBuf {
     path
 }
 
-fn hook(argument: &str, file: &Path) -> Command {
-    let mut command = Command::new(std::env::current_exe().expect("this program"));
+fn run(program: &Path, argument: &str, file: &Path) -> Command {
+    let mut command = Command::new(program);
     command
         .arg(argument)
         .stdin(File::open(file).expect("the request"))

@@ -64,3 +64,44 @@ pub(crate) const KEYS: &[Key] = &[
 pub(crate) fn passes(count: usize, budget: u32) -> bool {
     u32::try_from(count).map_or(true, |count| count > budget)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Policy;
+
+    fn with(key: &str, value: &str) -> Result<Budgets, String> {
+        let policy = Policy::parse(&format!("[budgets]\n{key} = {value}\n"));
+        policy.map(|p| p.budgets).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn each_key_sets_its_budget_up_to_its_most() {
+        for (key, field, most) in KEYS {
+            let mut budgets = with(key, &most.to_string()).unwrap();
+            assert_eq!(*field(&mut budgets), *most, "{key}");
+            for value in ["0", "-1", &(most + 1).to_string(), "\"7\"", "1.5"] {
+                let error = with(key, value).unwrap_err();
+                let expected = format!(
+                    "budgets.{key}: found {value}, expected a whole number from 1 to {most}"
+                );
+                assert_eq!(error, expected);
+            }
+        }
+        let error = with("time", "1").unwrap_err();
+        assert!(
+            error.starts_with("unknown key \"time\" in [budgets]"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn the_documentation_has_each_key() {
+        let text = include_str!("../../docs/guard.md");
+        for (key, field, most) in KEYS {
+            let default = *field(&mut Budgets::default());
+            let row = format!("| `{key}` | {default} | {most} | ");
+            assert!(text.contains(&row), "docs/guard.md has no row {row:?}");
+        }
+    }
+}

@@ -153,9 +153,9 @@ fn starts(word: &Value, before: Option<&str>, after: Option<&Value>) -> bool {
 /// Whether a table says what this program does with its arguments. A script's name has a dot.
 fn is_known(this: &Interpreter<'_>, program: &str) -> bool {
     program.contains('.')
-        || READ_ONLY.contains(&program)
-        || snippets::is_interpreter(program)
         || effects::of(program).next().is_some()
         || programs::of(program).is_some()
+        || READ_ONLY.contains(&program)
+        || snippets::is_interpreter(program)
         || this.is_ruled(program)
 }

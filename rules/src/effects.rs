@@ -357,6 +357,5 @@ crate::index::index!(EFFECTS, programs);
 
 /// The rows of a program, in the order of the table.
 pub fn of(program: &str) -> impl Iterator<Item = &'static Effect> {
-    let rows = INDEX.rows(program).map(|row| &EFFECTS[row]);
-    rows.filter(move |effect| effect.programs.contains(&program))
+    INDEX.rows(program).map(|row| &EFFECTS[row])
 }

@@ -1,6 +1,8 @@
 //! Finds the rows of a table that name a program, in an index that the compiler builds: the guard
 //! is started anew for every command, so that whatever it prepared would be prepared each time.
 
+use crate::is_form;
+
 /// Buckets for names; names with a `*` are in one more.
 const BUCKETS: usize = 1024;
 
@@ -9,8 +11,8 @@ const BUCKETS: usize = 1024;
 pub(crate) struct Index<const NAMES: usize> {
     /// Where each bucket begins in `rows`.
     starts: [u16; BUCKETS + 2],
-    /// Numbers of rows, in the order of the table inside each bucket.
-    rows: [u16; NAMES],
+    /// Names and the numbers of their rows, in the order of the table inside each bucket.
+    rows: [(&'static str, u16); NAMES],
 }
 
 /// How many names there are in all rows.
@@ -48,7 +50,7 @@ const fn bucket(name: &str) -> usize {
 
 impl<const NAMES: usize> Index<NAMES> {
     /// The index of a table whose rows have these names.
-    pub(crate) const fn new(names: &[&[&str]]) -> Self {
+    pub(crate) const fn new(names: &[&'static [&'static str]]) -> Self {
         let mut starts = [0; BUCKETS + 2];
         let (mut row, mut name) = (0, 0);
         while row < names.len() {
@@ -64,12 +66,12 @@ impl<const NAMES: usize> Index<NAMES> {
             i += 1;
         }
         let mut ends = starts;
-        let mut rows = [0; NAMES];
+        let mut rows = [("", 0); NAMES];
         (row, name) = (0, 0);
         while row < names.len() {
             while name < names[row].len() {
                 let bucket = bucket(names[row][name]);
-                rows[ends[bucket] as usize] = short(row);
+                rows[ends[bucket] as usize] = (names[row][name], short(row));
                 ends[bucket] += 1;
                 name += 1;
             }
@@ -78,28 +80,32 @@ impl<const NAMES: usize> Index<NAMES> {
         Self { starts, rows }
     }
 
-    fn bucket(&self, bucket: usize) -> &[u16] {
+    fn bucket(&self, bucket: usize) -> &[(&'static str, u16)] {
         &self.rows[self.starts[bucket].into()..self.starts[bucket + 1].into()]
     }
 
-    /// The rows that may name a program, in the order of the table. A name with a `*` may be
-    /// any, and two names may share a bucket: the caller compares.
+    /// The rows that name a program, in the order of the table; a `*` in a name is any text. A
+    /// row that names it twice may come twice.
     pub(crate) fn rows(&self, program: &str) -> impl Iterator<Item = usize> {
-        let mut wild = self.bucket(BUCKETS);
-        let mut named = match bucket(program) {
+        let named = match bucket(program) {
             BUCKETS => &[],
             bucket => self.bucket(bucket),
         };
+        let mut named = named
+            .iter()
+            .filter(move |(name, _)| *name == program)
+            .peekable();
+        let wild = self.bucket(BUCKETS).iter();
+        let mut wild = wild
+            .filter(move |(name, _)| is_form(program, name))
+            .peekable();
         std::iter::from_fn(move || {
-            let next = match (named.split_first(), wild.split_first()) {
-                (Some((row, rest)), None) => (*row, rest, wild),
-                (Some((row, rest)), Some((other, _))) if row < other => (*row, rest, wild),
-                (_, Some((row, rest))) => (*row, named, rest),
-                (None, None) => return None,
+            let next = match (named.peek(), wild.peek()) {
+                (Some((_, row)), Some((_, other))) if row > other => wild.next(),
+                (Some(_), _) => named.next(),
+                (None, _) => wild.next(),
             };
-            let row;
-            (row, named, wild) = next;
-            Some(row.into())
+            next.map(|(_, row)| usize::from(*row))
         })
     }
 }
@@ -129,18 +135,15 @@ mod tests {
 
     #[test]
     fn every_name_finds_its_rows_in_order() {
-        const ROWS: &[&[&str]] = &[&["a", "b"], &["x*"], &["b"], &["c", "b"], &[]];
+        const ROWS: &[&[&str]] = &[&["a", "b"], &["x*"], &["b"], &["c", "b"], &["xyz"]];
         static INDEX: Index<{ count(ROWS) }> = Index::new(ROWS);
-        let found = |program: &str| -> Vec<usize> {
-            let named = |row: &usize| {
-                let names = ROWS[*row];
-                names.contains(&program) || names.contains(&"x*")
-            };
-            INDEX.rows(program).filter(named).collect()
-        };
-        assert_eq!(found("a"), [0, 1]);
-        assert_eq!(found("b"), [0, 1, 2, 3]);
-        assert_eq!(found("c"), [1, 3]);
-        assert_eq!(found("nothing"), [1]);
+        let found = |program: &str| -> Vec<usize> { INDEX.rows(program).collect() };
+        assert_eq!(found("a"), [0]);
+        assert_eq!(found("b"), [0, 2, 3]);
+        assert_eq!(found("c"), [3]);
+        assert_eq!(found("xyz"), [1, 4]);
+        assert_eq!(found("x"), [1]);
+        assert_eq!(found("nothing"), []);
+        assert_eq!(found("x*"), [1]);
     }
 }

@@ -92,22 +92,18 @@ pub fn is_form(text: &str, form: &str) -> bool {
     if wanted != given && wanted != Some(&b'*') {
         return false;
     }
-    if text == form || !form.as_bytes().contains(&b'*') {
+    let Some((first, mut rest)) = form.split_once('*') else {
         return text == form;
-    }
-    let mut parts = form.split('*');
-    let first = parts.next().unwrap_or_default();
-    let Some(mut rest) = text.strip_prefix(first) else {
+    };
+    let Some(mut text) = text.strip_prefix(first) else {
         return false;
     };
-    let Some(last) = parts.next_back() else {
-        return rest.is_empty();
-    };
-    for part in parts {
-        match rest.find(part) {
-            Some(at) => rest = &rest[at + part.len()..],
+    while let Some((part, more)) = rest.split_once('*') {
+        match text.find(part) {
+            Some(at) => text = &text[at + part.len()..],
             None => return false,
         }
+        rest = more;
     }
-    rest.ends_with(last)
+    text.ends_with(rest)
 }

@@ -175,6 +175,5 @@ crate::index::index!(PROGRAMS, names);
 /// The row of a program.
 #[must_use]
 pub fn of(program: &str) -> Option<&'static Program> {
-    let mut rows = INDEX.rows(program).map(|row| &PROGRAMS[row]);
-    rows.find(|row| row.names.contains(&program))
+    INDEX.rows(program).next().map(|row| &PROGRAMS[row])
 }

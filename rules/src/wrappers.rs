@@ -105,6 +105,5 @@ crate::index::index!(WRAPPERS, names);
 
 /// The rows of a program, in the order of the table.
 pub fn of(program: &str) -> impl Iterator<Item = &'static Wrapper> {
-    let rows = INDEX.rows(program).map(|row| &WRAPPERS[row]);
-    rows.filter(move |wrapper| wrapper.names.contains(&program))
+    INDEX.rows(program).map(|row| &WRAPPERS[row])
 }

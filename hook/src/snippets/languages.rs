@@ -217,17 +217,14 @@ pub(super) const INTERACTIVE: &[&str] = &[
 ];
 
 pub(super) fn language(program: &str) -> Option<&'static Language> {
-    LANGUAGES.iter().find(|language| {
-        language
-            .names
-            .iter()
-            .any(|name| match name.strip_suffix('*') {
-                Some(stem) => program
-                    .strip_prefix(stem)
-                    .is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit() || b == b'.')),
-                None => *name == program,
-            })
-    })
+    let stem = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let is_named = |name: &&str| match name.strip_suffix('*') {
+        Some(name) => name == stem || name == program,
+        None => *name == program,
+    };
+    LANGUAGES
+        .iter()
+        .find(|language| language.names.iter().any(is_named))
 }
 
 pub(crate) fn is_interpreter(program: &str) -> bool {
