@@ -72,6 +72,16 @@ impl KubectlError {
         match self {
             Self::Start { .. } => "install kubectl, or name it with --kubectl",
             Self::Slow { .. } => "is the API server reachable from here?",
+            _ if self.is_conflict() => {
+                "nothing was forced: take the field out of the site, or have the other manager give it up"
+            }
+            _ if self.says(&["violates PodSecurity"]) => {
+                "the namespace refuses privileged pods: with cluster.pod_security_label = true in the site, \
+                 apply 00-namespace.yaml of `codex-ds deploy render -o DIR`"
+            }
+            _ if self.says(&["namespaces \""]) && self.is_not_found() => {
+                "the namespace is not there yet: apply 00-namespace.yaml of `codex-ds deploy render -o DIR`"
+            }
             _ if self.says(&["(Forbidden)", "forbidden"]) => {
                 "the user of this context may not do that; another context is named by cluster.context in the site"
             }
@@ -243,6 +253,43 @@ mod tests {
             without_log("Error from server: E1130\n"),
             "Error from server: E1130"
         );
+    }
+
+    #[test]
+    fn what_the_server_says_has_a_way_out() {
+        for (message, hint) in [
+            (
+                "Error from server (NotFound): namespaces \"vllm\" not found",
+                "the namespace is not there yet",
+            ),
+            (
+                "Error from server (NotFound): pods \"x\" not found",
+                "can be run by hand",
+            ),
+            (
+                "Error from server (Forbidden): pods \"x\" is forbidden: violates PodSecurity \"baseline:latest\"",
+                "refuses privileged pods",
+            ),
+            (
+                "Error from server (Forbidden): pods is forbidden: User \"me\" cannot list",
+                "may not do that",
+            ),
+            (
+                "dial tcp 127.0.0.1:1: connect: connection refused",
+                "is the API server reachable",
+            ),
+            (
+                "error: Apply failed with 1 conflict: conflict with \"helm\": .spec.replicas",
+                "nothing was forced",
+            ),
+            ("error: context \"lab\" does not exist", "get-contexts"),
+        ] {
+            let error = KubectlError::Failed {
+                command: String::new(),
+                message: message.to_owned(),
+            };
+            assert!(error.hint().contains(hint), "{message}: {}", error.hint());
+        }
     }
 
     #[test]

@@ -51,9 +51,9 @@ impl Kubectl<'_> {
         list["items"].as_array().cloned().unwrap_or_default()
     }
 
-    /// Makes a pod of this status.
-    fn pod(&self, name: &str, labels: &Value, status: &Value) {
-        self.run(
+    /// Makes a pod of this status; another may have removed it meanwhile.
+    fn pod(&self, name: &str, labels: &Value, status: &Value) -> Result<String, String> {
+        self.try_run(
             &["create", "--filename=-"],
             Some(&json!({
                 "apiVersion": "v1", "kind": "Pod",
@@ -63,7 +63,7 @@ impl Kubectl<'_> {
                     "containers": [{ "name": "vllm", "image": "vllm:1" }],
                 },
             })),
-        );
+        )?;
         let patch = json!({ "status": status }).to_string();
         let args = [
             "patch",
@@ -72,10 +72,10 @@ impl Kubectl<'_> {
             "--namespace=vllm",
             "--subresource=status",
         ];
-        self.run(
+        self.try_run(
             &[&args[..], &["--type=merge", "--patch", &patch]].concat(),
             None,
-        );
+        )
     }
 }
 
@@ -128,7 +128,7 @@ fn control(kubectl: &Kubectl<'_>, over: &AtomicBool) {
                 let status = json!({ "phase": "Running", "containerStatuses": [{
                     "name": "vllm", "image": "vllm:1", "imageID": "", "ready": false, "restartCount": 0, "state": { "running": {} },
                 }] });
-                kubectl.pod(
+                let _ = kubectl.pod(
                     &format!("{}-{made}", role.as_str().unwrap()),
                     labels,
                     &status,
@@ -287,7 +287,9 @@ fn refused_pods_are_cleaned(environment: &TestEnvironment) {
     let labels = json!({ "app": "vllm-deepseek-v4-flash", "role": "head" });
     let status = json!({ "phase": "Failed", "reason": "UnexpectedAdmissionError" });
     for index in 0..12 {
-        kubectl.pod(&format!("refused-{index}"), &labels, &status);
+        kubectl
+            .pod(&format!("refused-{index}"), &labels, &status)
+            .unwrap();
     }
     let said = deploy(environment, &["recover", "--yes"], 0);
     assert!(

@@ -18,10 +18,12 @@ use crate::names::Hca;
 use crate::render::MANAGED_BY;
 use crate::site::Site;
 
+mod cable;
 mod judge;
 mod versions;
 
-pub use judge::{Finding, LINK, Topic, judge};
+pub use cable::LINK;
+pub use judge::{Finding, Topic, judge};
 pub use versions::{bad_driver, bad_kernel};
 
 const SCRIPT: &str = include_str!("probe.sh");
