@@ -33,13 +33,32 @@ pub(crate) fn expand(pieces: &[Piece], most: u32) -> Option<Vec<Vec<Piece>>> {
                 // The first variant must come out first.
                 queue.extend(variants.into_iter().rev());
             }
-            None => words.push(collect(&items)),
+            None => words.push(lengthened(collect(&items))),
         }
         if passes(queue.len() + words.len(), most) {
             return None;
         }
     }
     Some(words)
+}
+
+/// A word in which a variable's name goes on with what a brace put behind it: `$v{1,2}` is `$v1 $v2`.
+fn lengthened(mut pieces: Vec<Piece>) -> Vec<Piece> {
+    for i in 1..pieces.len() {
+        let (before, after) = pieces.split_at_mut(i);
+        if let (Some(Piece::Param(param, false)), Some(Piece::Plain(text))) =
+            (before.last_mut(), after.first_mut())
+            && param.braceless
+            && crate::syntax::is_name(&param.name)
+        {
+            let end = text
+                .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+                .unwrap_or(text.len());
+            param.name.push_str(&text[..end]);
+            text.drain(..end);
+        }
+    }
+    pieces
 }
 
 /// Expands the first brace that can be expanded.

@@ -157,6 +157,7 @@ impl Interpreter<'_> {
             trace.push(Step {
                 level: self.level,
                 command: joined(words).shown(),
+                words: words.iter().map(Value::shown).collect(),
                 place: crate::explain::place(self.place),
                 known: words.iter().all(Value::is_known),
             });

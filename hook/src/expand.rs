@@ -337,6 +337,18 @@ impl Interpreter<'_> {
             }
         }
         let base = self.base(param, state)?;
+        let set = base
+            .as_ref()
+            .is_some_and(|value| !(param.null_is_unset && value.is_empty()));
+        let takes_word = match param.op {
+            Some(Op::Default) => !set,
+            Some(Op::Alternative) => set || base.is_none(),
+            _ => false,
+        };
+        if takes_word && !quoted && fields.mode == Mode::Fields {
+            // Its quotes keep what is in them together.
+            return self.operand(&param.first, fields, state);
+        }
         let value = if param.length {
             base.as_ref()
                 .and_then(Value::as_known)
@@ -351,6 +363,20 @@ impl Interpreter<'_> {
         } else {
             let separators = separators(state);
             fields.split(&value, &separators);
+        }
+        Ok(())
+    }
+
+    /// The word of `${name:-word}` where it is not quoted: what is plain in it is split.
+    fn operand(&mut self, word: &Word, fields: &mut Fields, state: &mut State) -> Eval<()> {
+        let separators = separators(state);
+        for (i, piece) in word.pieces.iter().enumerate() {
+            match piece {
+                Piece::Plain(text) if i > 0 || !text.starts_with('~') => {
+                    fields.split(&Value::known(text.as_str()), &separators);
+                }
+                _ => self.pieces(&word.pieces[i..=i], fields, state)?,
+            }
         }
         Ok(())
     }
@@ -440,9 +466,11 @@ impl Interpreter<'_> {
         match op {
             Op::Default | Op::Assign | Op::Alternative | Op::Error => {
                 let word = self.expand_text(&param.first, state)?;
-                let set = base.as_ref().is_some_and(|value| !value.is_empty());
+                let set = base
+                    .as_ref()
+                    .is_some_and(|value| !(param.null_is_unset && value.is_empty()));
                 return Ok(match (op, base) {
-                    (Op::Alternative, Some(value)) if value.is_empty() => Value::default(),
+                    (Op::Alternative, Some(_)) if !set => Value::default(),
                     (Op::Alternative, _) => word,
                     (Op::Error, base) => base.unwrap_or_else(Value::unknown),
                     (_, Some(value)) if set => value,

@@ -15,6 +15,8 @@ pub struct Step {
     pub level: u32,
     /// Its words with expansions resolved; `…` stands for what is not known.
     pub command: String,
+    /// The same, word by word.
+    pub words: Vec<String>,
     /// Where it runs.
     pub place: &'static str,
     /// Whether all of it is known.

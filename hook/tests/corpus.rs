@@ -67,6 +67,27 @@ fn assert_none(wrong: &[String]) {
     );
 }
 
+/// Writes the cases as seeds for the fuzz target `verdict`, each in a file of its own.
+#[test]
+#[ignore = "writes hook/fuzz/corpus/verdict"]
+fn seeds() {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus/verdict");
+    fs_err::create_dir_all(&folder).expect("a folder of the fuzz target");
+    let files = [
+        "deny.tsv",
+        "deny-more.tsv",
+        "deny-wide.tsv",
+        "deny-sound.tsv",
+        "allow.tsv",
+        "allow-more.tsv",
+        "allow-wide.tsv",
+    ];
+    let all = files.iter().flat_map(|file| cases(file));
+    for (at, (class, command)) in all.filter(|(_, command)| command.len() < 2_000).enumerate() {
+        fs_err::write(folder.join(format!("{class}-{at}")), command).expect("a seed");
+    }
+}
+
 #[test]
 fn lab_denies() {
     assert_none(&wrong("deny.tsv", Preset::Lab, true, &[]));

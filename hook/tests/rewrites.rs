@@ -87,6 +87,65 @@ fn wrapped() -> impl Strategy<Value = fn(&str) -> String> {
         ),
         Just((|c: &str| format!("echo {} | sh", quoted(c))) as fn(&str) -> String),
         Just((|c: &str| format!("cat <<'A'\ntext\nA\n{c}")) as fn(&str) -> String),
+        Just(
+            (|c: &str| format!("some_text={}; eval \"$some_text\"", quoted(c)))
+                as fn(&str) -> String
+        ),
+        Just(
+            (|c: &str| format!("some_text={}\nbash <<< \"$some_text\"", quoted(c)))
+                as fn(&str) -> String
+        ),
+        Just(
+            (|c: &str| format!("some_text={} bash -c 'eval \"$some_text\"'", quoted(c)))
+                as fn(&str) -> String
+        ),
+        Just(
+            (|c: &str| format!(
+                "shopt -s expand_aliases\nalias some_alias={}\nsome_alias",
+                quoted(c)
+            )) as fn(&str) -> String
+        ),
+        Just(
+            (|c: &str| format!(
+                "some_function() {{ eval \"$1\"; }}; some_function {}",
+                quoted(c)
+            )) as fn(&str) -> String
+        ),
+        Just(
+            (|c: &str| format!(
+                "some_function() ( bash -c \"$*\" ); some_function {}",
+                quoted(c)
+            )) as fn(&str) -> String
+        ),
+        Just((|c: &str| format!("env A=1 bash -c {}", quoted(c))) as fn(&str) -> String),
+        Just(
+            (|c: &str| format!("command -- timeout 9 sh -ec {}", quoted(c))) as fn(&str) -> String
+        ),
+        Just(
+            (|c: &str| format!("bash -s <<-'END_OF_TABS' some_argument\n\t{c}\n\tEND_OF_TABS\n"))
+                as fn(&str) -> String
+        ),
+        Just(
+            (|c: &str| format!("cat <<'END_OF_PIPE' | bash\n{c}\nEND_OF_PIPE\n"))
+                as fn(&str) -> String
+        ),
+        Just(
+            (|c: &str| format!(
+                "cat > some_script <<'END_OF_FILE'\n{c}\nEND_OF_FILE\nsh some_script"
+            )) as fn(&str) -> String
+        ),
+        Just((|c: &str| format!("source <(printf '%s\\n' {})", quoted(c))) as fn(&str) -> String),
+        Just(
+            (|c: &str| format!("printf '%s' {} | xargs -0 -I{{}} sh -c '{{}}'", quoted(c)))
+                as fn(&str) -> String
+        ),
+        Just((|c: &str| format!("[[ -n $( {c}\n) ]]")) as fn(&str) -> String),
+        Just((|c: &str| format!("select i in 1; do {c}\nbreak; done")) as fn(&str) -> String),
+        Just((|c: &str| format!("coproc {{ {c}\n}}; wait")) as fn(&str) -> String),
+        Just(
+            (|c: &str| format!("python3 -c 'import os; os.system({})'", python(c)))
+                as fn(&str) -> String
+        ),
         Just((|c: &str| format!("{c} &")) as fn(&str) -> String),
         Just((|c: &str| format!("! {c}")) as fn(&str) -> String),
     ]
@@ -120,6 +179,24 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
+/// A text as Python's literal, inside single quotes of a shell.
+fn python(text: &str) -> String {
+    let escaped: Vec<String> = text.bytes().map(|b| format!("\\x{b:02x}")).collect();
+    let escaped = escaped.concat();
+    format!("\"{escaped}\"")
+}
+
+#[test]
+fn a_denied_command_stays_denied_in_four_shells() {
+    for words in DENIED {
+        let mut command = words.join(" ");
+        for shell in ["sh -c", "bash -lc", "dash -c", "env -i bash --norc -ec"] {
+            command = format!("{shell} {}", quoted(&command));
+            assert!(verdict(&command).is_deny(), "allowed: {command:?}");
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -129,7 +206,7 @@ proptest! {
         spellings in prop::collection::vec(spelled(), 4),
         front in 0..FRONT.len(),
         behind in 0..BEHIND.len(),
-        wrappers in prop::collection::vec(wrapped(), 0..4),
+        wrappers in prop::collection::vec(wrapped(), 0..5),
     ) {
         let words: Vec<String> = DENIED[which]
             .iter()

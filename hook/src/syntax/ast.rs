@@ -159,12 +159,20 @@ pub(crate) enum Piece {
 
 /// A parameter expansion.
 #[derive(Clone, Debug, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a sign of its own between the braces"
+)]
 pub(crate) struct Param {
     pub(crate) name: String,
+    /// `$name`: braces expand first, and what they put behind it becomes part of its name.
+    pub(crate) braceless: bool,
     pub(crate) index: Option<Index>,
     pub(crate) length: bool,
     pub(crate) indirect: bool,
     pub(crate) op: Option<Op>,
+    /// `:-` and its like, to which an empty value is none.
+    pub(crate) null_is_unset: bool,
     pub(crate) first: Word,
     pub(crate) second: Word,
 }

@@ -371,6 +371,7 @@ impl Scanner<'_> {
         };
         self.pos += sign.len();
         param.op = Some(op);
+        param.null_is_unset = sign.len() == 2 && sign.starts_with(':');
         let stop: &[u8] = match op {
             Op::Replace | Op::ReplaceAll | Op::ReplacePrefix | Op::ReplaceSuffix => b"/",
             Op::Slice => b":",
@@ -514,6 +515,7 @@ fn quoted(text: &mut String, pieces: &mut Vec<Piece>) {
 fn parameter(name: &str, in_quotes: bool) -> Piece {
     let param = Param {
         name: name.to_owned(),
+        braceless: true,
         ..Param::default()
     };
     Piece::Param(Box::new(param), in_quotes)
