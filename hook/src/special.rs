@@ -65,7 +65,7 @@ pub(crate) fn run(
             Ok(None)
         }
         "openssl" if args.first().is_some_and(|arg| arg.raw() == "s_client") => {
-            let sends = state.stdin.as_ref().is_some_and(Value::is_unknown);
+            let sends = state.stdin.as_ref().is_some_and(|text| !text.is_known());
             if sends {
                 this.deny(
                     "exfiltration.shell",
@@ -240,7 +240,12 @@ fn listed_secret(args: &[Value], state: &State) -> bool {
         .stdin
         .as_ref()
         .is_some_and(|text| text.raw().contains(crate::environment::LISTING));
+    // `-v` leaves them out.
+    let leaves_out = args
+        .iter()
+        .any(|arg| arg.raw() == "--invert-match" || arg.raw().starts_with("-v"));
     listing
+        && !leaves_out
         && args.iter().any(|arg| {
             let pattern = arg.raw().to_uppercase();
             [

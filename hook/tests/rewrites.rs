@@ -131,7 +131,9 @@ fn wrapped() -> impl Strategy<Value = fn(&str) -> String> {
         ),
         Just(
             (|c: &str| format!(
-                "cat > some_script <<'END_OF_FILE'\n{c}\nEND_OF_FILE\nsh some_script"
+                // A name of its own at each level.
+                "cat > script_{0} <<'END_{0}'\n{c}\nEND_{0}\nsh script_{0}",
+                c.len()
             )) as fn(&str) -> String
         ),
         Just((|c: &str| format!("source <(printf '%s\\n' {})", quoted(c))) as fn(&str) -> String),

@@ -332,7 +332,7 @@ impl Reader<'_, '_> {
                         Some(Token::Name(next)) => {
                             next.starts_with('$')
                                 || matches!(next.as_str(), "glob" | "KILL")
-                                || name == "open"
+                                || matches!(name.as_str(), "open" | "eval")
                         }
                         // `unlink <*>`, and `unlink` of each line.
                         Some(Token::Sign('<' | ';' | '}')) | None => {

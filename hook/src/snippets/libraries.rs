@@ -51,22 +51,22 @@ const CONNECTIONS: &[&str] = &[
     "TCPSocket.open",
 ];
 
-/// Calls that send over a connection, or hand it to a shell.
-const SENDS: &[&str] = &[
-    "send",
-    "sendall",
-    "sendto",
-    "sendfile",
-    "dup2",
-    "makefile",
-    "write",
-    "pipe",
-    "end",
-    "print",
-    "puts",
-    "fwrite",
-    "storbinary",
-    "storlines",
+/// Calls that send over a connection, or hand it to a shell; some mean that in one language only.
+const SENDS: &[(&str, &str)] = &[
+    ("", "send"),
+    ("", "sendall"),
+    ("", "sendto"),
+    ("", "sendfile"),
+    ("", "dup2"),
+    ("", "makefile"),
+    ("", "storbinary"),
+    ("", "fwrite"),
+    ("perl", "print"),
+    ("ruby", "puts"),
+    ("ruby", "write"),
+    ("node", "write"),
+    ("node", "pipe"),
+    ("node", "end"),
 ];
 
 /// Modules, what their calls begin with, and the rule that such a call breaks.
@@ -160,13 +160,11 @@ impl Reader<'_, '_> {
         let socket = ["socket", "net", "tls"]
             .iter()
             .any(|module| mentions(whole, module));
-        if CONNECTIONS
-            .iter()
-            .any(|call| *call == last && (socket || last != "connect") || full.ends_with(call) && call.contains('.'))
-            && far(args)
-            && whole.iter().any(|token| {
-                matches!(token, Token::Name(name) if SENDS.contains(&name.rsplit('.').next().unwrap_or(name)))
-            })
+        if CONNECTIONS.iter().any(|call| {
+            *call == last && (socket || last != "connect")
+                || full.ends_with(call) && call.contains('.')
+        }) && far(args)
+            && self.sends(whole)
         {
             self.this.deny("exfiltration.shell", shown.as_str())?;
         }
@@ -187,6 +185,19 @@ impl Reader<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether a snippet sends over a connection.
+    fn sends(&self, whole: &[Token]) -> bool {
+        whole.iter().any(|token| match token {
+            Token::Name(name) => {
+                let last = name.rsplit('.').next().unwrap_or(name);
+                SENDS
+                    .iter()
+                    .any(|(program, call)| *call == last && self.program.starts_with(program))
+            }
+            _ => false,
+        })
     }
 
     /// A request to another machine that sends something.

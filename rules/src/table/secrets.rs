@@ -55,7 +55,7 @@ pub(super) const RULES: &[Rule] = &[
             on(&["history", "fc"]).when(&[Test::Flag(&["-c", "-w", "-d", "-a", "-r", "-n", "-s", "-e"])]).unless(&[Test::Word(&["-l"])]),
             on(&["docker", "podman", "nerdctl"]).sub(&[&["inspect"]]).when(&[Test::Contains(&[".config.env", "json .config"])]),
             on(&["terraform", "tofu"]).sub(&[&["state"], &["pull"]]),
-            on(&["ps"]).when(&[Test::First(&["e", "ef", "eww", "axe", "axeww", "auxe", "auxew", "auxeww", "auxwwe", "auxef", "ewwaux", "aeww", "ewwp"])]),
+            on(&["ps"]).when(&[Test::First(&["e", "ef", "eww", "axe", "axeww", "auxe", "auxew", "auxeww", "auxwwe", "auxef", "ewwaux", "aeww", "ewwp"])]).unless(&[Test::Flag(&["-o", "--format"])]),
             on(&["pulumi"]).sub(&[&["stack"], &["export"]]),
             on(&["pulumi"]).when(&[Test::Flag(&["--show-secrets"])]),
             on(&["npm"]).sub(&[&["config", "get"]]).when(&[Test::Contains(&["_authtoken", "_auth", "_password"])]),

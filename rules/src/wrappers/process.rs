@@ -10,6 +10,12 @@ pub(super) const ROWS: &[Wrapper] = &[
         ..BASE
     },
     Wrapper {
+        names: &["rush"],
+        values: &["-j", "-d", "-D", "-i", "-n", "-r", "-t", "-k"],
+        form: Form::Script,
+        ..BASE
+    },
+    Wrapper {
         names: &["entr"],
         form: Form::Either,
         ..BASE
