@@ -34,6 +34,9 @@ fn the_default_servers_are_offered_and_a_call_comes_back() {
         assert!(names.contains(&"mcp__search".to_owned()), "{names:?}");
         let size = request.body.len();
         assert!(size <= MOST_BYTES, "{size} bytes");
+        let doctor = ["doctor", "--offline", "--strict", "--only", "mcp"];
+        let run = env.codex_ds(doctor).run().success();
+        assert!(run.stdout.contains("fetch: fetch ("), "{run}");
 
         allow_private_addresses(&env);
         let url = format!("{}/health/liveliness", server.root_url());

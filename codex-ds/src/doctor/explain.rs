@@ -35,6 +35,23 @@ mod tests {
     }
 
     #[test]
+    fn every_report_has_a_check_that_tells() {
+        let (_, reports) = DOCS.split_once("## Reports").expect("there is a table");
+        let rows: Vec<&str> = reports
+            .lines()
+            .filter(|line| line.contains('#') && line.starts_with("| "))
+            .collect();
+        assert_eq!(rows.len(), 35);
+        for row in rows {
+            let cells: Vec<&str> = row.split(" | ").collect();
+            let ids = cells.last().unwrap().trim_end_matches('|').trim();
+            for id in ids.split(", ").map(|id| id.trim_matches('`')) {
+                assert!(checks::all().any(|check| check.id == id), "{id} in {row}");
+            }
+        }
+    }
+
+    #[test]
     fn a_section_ends_at_the_next_heading() {
         let first = checks::all().next().unwrap();
         let text = section(first.id).unwrap();

@@ -28,7 +28,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "network.phones-home",
         title: "Codex asks nobody but the endpoint",
-        requires: &[],
+        requires: &["config.parses"],
         cost: Cost::Offline,
         deadline: Duration::from_secs(1),
         run: |context| Box::pin(async move { Ok(phones_home(&context)) }),
