@@ -26,6 +26,14 @@ pub async fn too_long(target: &Target, window: u64, limit: Duration) -> Result<A
     ask(target, Ask::new(&input, 1, limit).lightly(target)).await
 }
 
+/// The window that a refusal names: vLLM says "maximum context length is N tokens".
+#[must_use]
+pub fn window_in(said: &str) -> Option<u64> {
+    let (_, rest) = said.split_once("maximum context length is ")?;
+    let digits = rest.find(|c: char| !c.is_ascii_digit())?;
+    rest[..digits].parse().ok()
+}
+
 /// What the model is told to say, so that there are many events to look at.
 pub const COUNT: &str = "Count from 1 to 60 in digits, separated by spaces, and say nothing else.";
 
@@ -92,6 +100,14 @@ pub fn longest_gap(arrivals: &[Duration]) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_refusal_names_the_window() {
+        let said = "Hosted_vllmException - This model's maximum context length is 32768 tokens.";
+        assert_eq!(window_in(said), Some(32_768));
+        assert_eq!(window_in("maximum context length is unknown"), None);
+        assert_eq!(window_in("too long"), None);
+    }
 
     #[test]
     fn what_is_held_back_comes_late_and_at_once() {

@@ -323,7 +323,7 @@ fn name(call: &Call) -> Finding {
 async fn developer(context: Arc<Context>) -> Result<Outcome> {
     targets::each_way(&context, |way| async move {
         vec![
-            match conversation::developer(&way.target, FEW_LIMIT).await {
+            match conversation::developer(&way.target, TURN_LIMIT).await {
                 Ok(()) => Finding::note("they are"),
                 Err(failure) => failed("developer messages are refused", &failure)
                     .expected("two developer messages before the user's, as Codex sends them"),
@@ -335,7 +335,7 @@ async fn developer(context: Arc<Context>) -> Result<Outcome> {
 
 async fn instructions(context: Arc<Context>) -> Result<Outcome> {
     targets::each_way(&context, |way| async move {
-        vec![match conversation::slots(&way.target, FEW_LIMIT).await {
+        vec![match conversation::slots(&way.target, TURN_LIMIT).await {
             Ok(slots) => {
                 let measured = format!(
                     "{} tokens as developer, {} as system, {} as user",
@@ -377,7 +377,7 @@ async fn effort(context: Arc<Context>) -> Result<Outcome> {
             }
             let target = &way.target;
             let asked = levels.iter().map(|level| async move {
-                (level, reasoning::level(target, level, FEW_LIMIT).await)
+                (level, reasoning::level(target, level, TURN_LIMIT).await)
             });
             let asked = futures_util::future::join_all(asked).await;
             let mut findings: Vec<Finding> = asked
@@ -417,40 +417,49 @@ fn thought_at(level: &str, thought: &Result<reasoning::Thought, Failure>) -> Opt
 }
 
 async fn long_prompt(context: Arc<Context>) -> Result<Outcome> {
-    targets::each_way(&context, |way| async move {
-        let window = served_window(&way.target).await;
-        let Some(window) = window.filter(|window| *window <= limits::LONGEST) else {
-            return vec![Finding::note(
-                "the server does not say how long a prompt may be",
-            )];
-        };
-        vec![too_long(
-            window,
-            limits::too_long(&way.target, window, TURN_LIMIT).await,
-        )]
+    targets::each_way(&context, |way| {
+        let slugs = super::catalog::slugs(&context);
+        async move {
+            let served = served_window(&way.target).await;
+            let slug = slugs.into_iter().find(|slug| slug.id == way.target.model);
+            let window = served.or(slug.map(|slug| slug.context));
+            let Some(window) = window.filter(|window| *window <= limits::LONGEST) else {
+                return vec![Finding::note("nobody says how long a prompt may be")];
+            };
+            let answer = limits::too_long(&way.target, window, TURN_LIMIT).await;
+            vec![too_long(window, served.is_some(), answer)]
+        }
     })
     .await
 }
 
-fn too_long(window: u64, answer: Result<stream::Answer, Failure>) -> Finding {
+/// Judges what came of a prompt that is longer than `window`; `told` where the server told it.
+fn too_long(window: u64, told: bool, answer: Result<stream::Answer, Failure>) -> Finding {
     let expected = format!("400, with the limit of {window} tokens in words");
     match answer {
-        Err(Failure::Refused { status: 400, said }) if said.contains(&window.to_string()) => {
-            Finding::note(format!("refused, with the limit of {window} tokens"))
-        }
-        Err(failure @ Failure::Refused { status, .. }) if status != 400 => {
+        Err(Failure::Refused { status: 400, said }) => match limits::window_in(&said) {
+            Some(found) if found < window => Finding::fail(format!(
+                "the window is {found} tokens, not {window}: a session ends there, before Codex \
+                 thinks of compacting"
+            ))
+            .measured(said)
+            .expected(expected)
+            .remedy("take the true window; a router may tell what it was built with instead")
+            .command(format!("codex-ds setup --context {found}")),
+            Some(found) => Finding::note(format!("refused, with the limit of {found} tokens")),
+            None => Finding::warn("a prompt that is too long is refused in other words")
+                .measured(said)
+                .expected(expected)
+                .remedy("a session that is too long will end with these words"),
+        },
+        Err(failure @ Failure::Refused { .. }) => {
             failed("a long prompt does not get through", &failure).expected(expected)
         }
-        Err(
-            failure @ (Failure::Silent(_) | Failure::Transport(_) | Failure::Unfinished { .. }),
-        ) => Finding::warn("a prompt that is too long is not refused, and not answered")
+        Err(failure) => Finding::warn("a prompt that is too long is not refused, and not answered")
             .measured(failure.to_string())
             .expected(expected)
             .remedy("a session that is too long will wait for its time-out there"),
-        Err(failure) => Finding::warn("a prompt that is too long is refused in other words")
-            .measured(failure.to_string())
-            .expected(expected)
-            .remedy("a session that is too long will end with these words"),
+        Ok(_) if !told => Finding::note(format!("a prompt of {window} tokens is taken")),
         Ok(answer) => {
             let tokens = answer.reply.usage.unwrap_or_default().input_tokens;
             Finding::fail("a prompt that is longer than the window is answered: it was cut, or the window is another")
