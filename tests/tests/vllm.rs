@@ -7,6 +7,7 @@ use codex_ds_tests::scenario::{
     doctor_of_the_chain, exec, input_tokens, make_private, plain_home, setup_at, wrong_checks,
 };
 use codex_ds_tests::{LiteLlm, TestEnvironment, Vllm, each_codex};
+use serde_json::Value;
 
 /// The most that a "hello" may cost without MCP servers, in the model's own tokens.
 const MOST_TOKENS: u64 = 2_400;
@@ -111,14 +112,15 @@ fn the_doctor_knows_a_good_vllm() {
 #[test]
 #[ignore = "needs the vLLM peer: make test-vllm"]
 fn the_doctor_knows_a_vllm_without_parsers_and_with_a_short_window() {
-    let vllm = Vllm::start_badly(&OBEDIENT, 4_096);
+    let vllm = Vllm::start_badly(&OBEDIENT, 16_384);
     let env = TestEnvironment::with_codex(CodexVersion::all().next().expect("there is one"));
-    let more = ["--mcp", "none", "--no-api-key", "--context", "4096"];
-    setup_at(&env, vllm.base_url(), &more);
+    setup_at(&env, vllm.base_url(), &["--mcp", "none", "--no-api-key"]);
+    // As if it had been made for another server.
     let catalog = env.profile().join("model-catalog.json");
     let text = fs_err::read_to_string(&catalog).expect("set-up wrote it");
-    let text = text.replace("\"context_window\": 4096", "\"context_window\": 131072");
-    fs_err::write(catalog, text).expect("the profile is the test's own");
+    let mut models: Value = serde_json::from_str(&text).expect("a catalog is JSON");
+    models["models"][0]["context_window"] = 131_072.into();
+    fs_err::write(catalog, models.to_string()).expect("the profile is the test's own");
     let run = doctor_of_the_chain(&env, &["--deep"]);
     assert_eq!(
         wrong_checks(&run),
