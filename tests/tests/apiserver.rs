@@ -139,6 +139,15 @@ fn control(kubectl: &Kubectl<'_>, over: &AtomicBool) {
     }
 }
 
+/// Ends the controllers when it goes.
+struct End<'o>(&'o AtomicBool);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 fn environment(server: &ApiServer) -> TestEnvironment {
     let mut environment = TestEnvironment::new();
     let config = environment.write("kubeconfig", &server.kubeconfig("all"));
@@ -230,6 +239,8 @@ fn restarts_are_in_order(environment: &TestEnvironment) {
             .collect()
     };
     thread::scope(|scope| {
+        // Also when an assertion fails: the scope waits for the controllers.
+        let _end = End(&over);
         scope.spawn(|| control(&kubectl, &over));
         while uids().len() < 2 {
             thread::sleep(Duration::from_millis(200));
@@ -239,7 +250,7 @@ fn restarts_are_in_order(environment: &TestEnvironment) {
         let said = deploy(environment, &["apply", "--yes"], 0);
         let order = [
             "stop the head … done",
-            "wait until the head is gone",
+            "wait until the head is gone, and with it its rendezvous port … done",
             "apply Deployment vllm-deepseek-v4-flash-worker … done",
             "delete the worker's pod … done",
             "start the head … done",
@@ -277,7 +288,6 @@ fn restarts_are_in_order(environment: &TestEnvironment) {
             third.len() == 2 && second.iter().all(|uid| !third.contains(uid)),
             "{second:?} {third:?}"
         );
-        over.store(true, Ordering::Relaxed);
     });
 }
 
