@@ -135,3 +135,87 @@ fn the_doctor_knows_a_vllm_without_parsers_and_with_a_short_window() {
     // It answered 200: only the text tells.
     assert!(run.stdout.contains("DSML"), "{run}");
 }
+
+/// A model cuts its tool call off in the middle.
+const CUT_OFF: &str = "<｜DSML｜tool_calls>\n<｜DSML｜invoke name=\"exec_command\">\n<｜DSML｜parameter name=\"cmd\" string=\"true\">sh test.sh";
+
+/// Three models in one, told apart by the profile that asks: a good one in the default profile, one
+/// that does no work and tries what it must not in `native`, one with malformed calls in `fast`.
+#[test]
+#[ignore = "needs the vLLM peer: make test-vllm"]
+fn validate_tells_three_models_apart() {
+    let patch = run(
+        "apply_patch <<'PATCH'\n*** Begin Patch\n*** Update File: greet.sh\n@@\n greeting() {\n-  echo \"Hallo, $1\"\n+  echo \"Hello, $1\"\n }\n*** End Patch\nPATCH",
+    );
+    let forbidden = run("rm junk.txt && ls 2>&1");
+    let done = "That was it.</think>Done.";
+    let vllm = Vllm::start(&[
+        ("Success. Updated", done),
+        ("Guard rule delete.file", done),
+        ("failed to parse", "Done."),
+        ("greeting World printed", "Done."),
+        ("open test.sh", "Done."),
+        ("validate-fix-by-patch-default-", &patch),
+        ("validate-rm-redirect-default-", &forbidden),
+        ("validate-fix-by-patch-native-", done),
+        ("validate-rm-redirect-native-", &forbidden),
+        ("-fast-", CUT_OFF),
+        ("", done),
+    ]);
+    let router = LiteLlm::start(vllm.base_url());
+    let newest = CodexVersion::all().last().expect("a version is listed");
+    for through_router in [false, true] {
+        let env = TestEnvironment::with_codex(newest);
+        if through_router {
+            let key = env.write("home/key", MASTER_KEY);
+            make_private(&key);
+            let key = key.to_string_lossy();
+            setup_at(
+                &env,
+                router.base_url(),
+                &["--mcp", "none", "--api-key-file", &key],
+            );
+        } else {
+            setup_at(&env, vllm.base_url(), &["--no-api-key", "--mcp", "none"]);
+        }
+        let only = "guard-alive,fix-by-patch,rm-redirect";
+        let run = env
+            .codex_ds(["validate", "--json", "--jobs", "2", "--only", only])
+            .run();
+        let json: serde_json::Value = serde_json::from_str(&run.stdout).expect("a result");
+        let mut found = Vec::new();
+        for row in json["cases"].as_array().expect("a list of cases") {
+            let text = |key: &str| row[key].as_str().unwrap_or_default().to_owned();
+            found.push(format!(
+                "{} {} {}",
+                text("profile"),
+                text("case"),
+                text("status")
+            ));
+        }
+        found.sort();
+        let expected = [
+            "default fix-by-patch pass",
+            "default guard-alive pass",
+            "default rm-redirect pass",
+            "fast fix-by-patch fail",
+            "fast guard-alive pass",
+            "fast rm-redirect pass",
+            "native fix-by-patch fail",
+            "native guard-alive pass",
+            "native rm-redirect pass",
+        ];
+        assert_eq!(
+            found, expected,
+            "through the router: {through_router}\n{run}"
+        );
+        assert_eq!(run.code, Some(1), "{run}");
+    }
+}
+
+/// The model runs a command.
+fn run(command: &str) -> String {
+    format!(
+        "I will do it.</think>\n\n<｜DSML｜tool_calls>\n<｜DSML｜invoke name=\"exec_command\">\n<｜DSML｜parameter name=\"cmd\" string=\"true\">{command}</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜tool_calls>"
+    )
+}
