@@ -46,6 +46,7 @@ use crate::{exit, ui};
 use compare::Comparison;
 use document::{Document, RouteInfo, Row, SCHEMA_VERSION};
 use run::{Bench, Route};
+pub use self_test::sample;
 use shape::{Axes, Shape};
 
 /// What runs go through.

@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result};
 use codex_ds_wire::standin::{Config, Play, Script, StandIn, Turn};
 use serde_json::json;
 
-use super::run::{Bench, Route};
+use super::run::{Bench, Route, Run};
 use super::shape::Shape;
 use crate::engine::target::{self, EndpointArgs};
 use crate::{exit, ui};
@@ -19,45 +19,78 @@ const PACE: f64 = 320.0;
 /// Tokens of each stream: about four seconds.
 const TOKENS: u64 = 1280;
 
-pub(super) fn run(runtime: &tokio::runtime::Runtime, as_json: bool) -> Result<u8> {
-    let turn = Turn::text("x".repeat(4 * usize::try_from(TOKENS)?))
-        .tokens_per_second(PACE)
+/// What was played, and what was measured of it.
+struct Reading {
+    /// By when the stand-in sent it, tokens a second.
+    played: f64,
+    run: Run,
+    /// Seconds that the client's thread computed for.
+    busy: Option<f64>,
+}
+
+impl Reading {
+    /// Tokens a second, all streams.
+    fn measured(&self) -> f64 {
+        self.run.figures.decode.unwrap_or(0.0)
+    }
+}
+
+/// Plays `streams` at a time of `tokens` at `pace` tokens a second, and measures them.
+async fn read(streams: u64, tokens: u64, pace: f64) -> Result<Reading> {
+    let turn = Turn::text("x".repeat(4 * usize::try_from(tokens)?))
+        .tokens_per_second(pace)
         .stays();
     let server = StandIn::start(Config::default(), Script::new(vec![turn]))
         .context("no port on 127.0.0.1 is free")?;
+    let args = EndpointArgs {
+        endpoint: Some(server.base_url()),
+        ..EndpointArgs::default()
+    };
+    let targets = target::resolve(&args).await?;
+    let route = Route::new("native", targets.main).await?;
+    let mut bench = Bench::new(None, None)?;
+    let shape = Shape {
+        prompt: 64,
+        generate: tokens,
+        depth: 0,
+        concurrency: streams,
+        thinking: false,
+    };
+    let (fit, _) = bench.fit(&route, &shape).await?;
+    let before = processor_time();
+    let run = bench.run(&route, &shape, &fit, "self-test").await?;
+    let busy = processor_time()
+        .zip(before)
+        .map(|(after, before)| after - before);
+    Ok(Reading {
+        played: played(&server.plays(), streams),
+        run,
+        busy,
+    })
+}
+
+/// One short stream of a known rate, measured: what the demo shows of the benchmark. Gives what was
+/// played and what was measured, tokens a second.
+///
+/// # Errors
+/// When the stand-in cannot be started, or does not answer.
+pub async fn sample() -> Result<(f64, f64)> {
+    let reading = read(1, 128, 160.0).await?;
+    Ok((reading.played, reading.measured()))
+}
+
+pub(super) fn run(runtime: &tokio::runtime::Runtime, as_json: bool) -> Result<u8> {
     let _progress = ui::progress("reading 64 streams");
-    let (run, busy) = runtime.block_on(async {
-        let args = EndpointArgs {
-            endpoint: Some(server.base_url()),
-            ..EndpointArgs::default()
-        };
-        let targets = target::resolve(&args).await?;
-        let route = Route::new("native", targets.main).await?;
-        let mut bench = Bench::new(None, None)?;
-        let shape = Shape {
-            prompt: 64,
-            generate: TOKENS,
-            depth: 0,
-            concurrency: STREAMS,
-            thinking: false,
-        };
-        let (fit, _) = bench.fit(&route, &shape).await?;
-        let before = processor_time();
-        let run = bench.run(&route, &shape, &fit, "self-test").await?;
-        anyhow::Ok((
-            run,
-            processor_time()
-                .zip(before)
-                .map(|(after, before)| after - before),
-        ))
-    })?;
-    let played = played(&server.plays());
-    let measured = run.figures.decode.unwrap_or(0.0);
+    let reading = runtime.block_on(read(STREAMS, TOKENS, PACE))?;
+    let (played, measured) = (reading.played, reading.measured());
     let difference = measured / played - 1.0;
     // What one core would take in: of a busy machine the time on the wall says little.
     #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
-    let taken = run.completions.iter().sum::<u64>() as f64;
-    let capacity = busy.filter(|busy| *busy > 0.0).map(|busy| taken / busy);
+    let taken = reading.run.completions.iter().sum::<u64>() as f64;
+    let capacity = reading
+        .busy
+        .filter(|busy| *busy > 0.0)
+        .map(|busy| taken / busy);
     if as_json {
         ui::json(&json!({
             "schema_version": 1,
@@ -65,7 +98,7 @@ pub(super) fn run(runtime: &tokio::runtime::Runtime, as_json: bool) -> Result<u8
             "played_tps": played,
             "measured_tps": measured,
             "difference": difference,
-            "processor_seconds": busy,
+            "processor_seconds": reading.busy,
             "capacity_tps": capacity,
         }));
     } else {
@@ -85,8 +118,8 @@ pub(super) fn run(runtime: &tokio::runtime::Runtime, as_json: bool) -> Result<u8
 }
 
 /// The rate of all streams by when the stand-in sent them.
-fn played(plays: &[Play]) -> f64 {
-    let streams = usize::try_from(STREAMS).unwrap_or(usize::MAX);
+fn played(plays: &[Play], streams: u64) -> f64 {
+    let streams = usize::try_from(streams).unwrap_or(usize::MAX);
     let plays = &plays[plays.len().saturating_sub(streams)..];
     let events = || {
         plays

@@ -12,7 +12,7 @@ use tokio::process::Command;
 
 use crate::codex::{self, Codex};
 use crate::error::UserError;
-use crate::{env, exit, home, process, ui};
+use crate::{bench, env, exit, home, process, ui};
 
 mod scenes;
 
@@ -93,12 +93,13 @@ async fn demo(args: &Args) -> Result<u8> {
         outcomes.push((scene, scenes::play(&stage, scene).await?));
     }
     let sizes = scenes::sizes(&stage).await?;
+    let rates = bench::sample().await?;
     let seconds = begun.elapsed().as_secs_f64();
     let held = outcomes.iter().all(|(_, outcome)| outcome.held);
     if args.json {
-        ui::json(&report_json(&stage, &outcomes, &sizes, held));
+        ui::json(&report_json(&stage, &outcomes, &sizes, rates, held));
     } else {
-        ui::out(&report_text(&stage, &outcomes, &sizes, seconds));
+        ui::out(&report_text(&stage, &outcomes, &sizes, rates, seconds));
     }
     if args.keep {
         ui::err(&format!("kept: {}\n", stage.keep().display()));
@@ -325,6 +326,7 @@ fn report_text(
     stage: &Stage,
     outcomes: &[(&scenes::Scene, Outcome)],
     sizes: &scenes::Sizes,
+    (played, measured): (f64, f64),
     seconds: f64,
 ) -> String {
     use std::fmt::Write as _;
@@ -349,6 +351,10 @@ fn report_text(
     }
     let _ = writeln!(
         text,
+        "\nspeed of the stand-in, by codex-ds bench\n      played   {played:>6.1} tokens/s\n      measured {measured:>6.1} tokens/s"
+    );
+    let _ = writeln!(
+        text,
         "\n{} of {} held, in {seconds:.0} s; nothing was left behind\nnext: codex-ds setup --endpoint http://YOUR-SERVER:4000/v1",
         outcomes.iter().filter(|(_, outcome)| outcome.held).count(),
         outcomes.len()
@@ -360,6 +366,7 @@ fn report_json(
     stage: &Stage,
     outcomes: &[(&scenes::Scene, Outcome)],
     sizes: &scenes::Sizes,
+    (played, measured): (f64, f64),
     held: bool,
 ) -> Json {
     json!({
@@ -377,5 +384,6 @@ fn report_json(
             "profile": sizes.ours,
             "profile_with_mcp": sizes.with_mcp,
         },
+        "tokens_per_second": { "played": played, "measured": measured },
     })
 }
