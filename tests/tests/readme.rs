@@ -12,6 +12,36 @@ const MAKEFILE: &str = include_str!("../../Makefile");
 const EXAMPLE_ENDPOINT: &str = "http://192.168.1.20:4000/v1";
 
 #[test]
+fn every_link_between_the_documents_leads_somewhere() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut documents = vec![root.clone(), root.join("docs")]
+        .into_iter()
+        .flat_map(|folder| std::fs::read_dir(folder).expect("the folder is there"))
+        .map(|entry| entry.expect("it can be listed").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
+        .collect::<Vec<_>>();
+    documents.sort();
+    let mut links = 0;
+    for document in &documents {
+        let text = fs_err::read_to_string(document).expect("it is text");
+        for target in text.split("](").skip(1) {
+            let target = target.split([')', '#']).next().unwrap_or_default();
+            if target.is_empty() || target.contains("://") || target.contains(' ') {
+                continue;
+            }
+            links += 1;
+            let folder = document.parent().expect("a file is in a folder");
+            assert!(
+                folder.join(target).exists(),
+                "{}: {target}",
+                document.display()
+            );
+        }
+    }
+    assert!(links > 20, "{links}");
+}
+
+#[test]
 fn every_make_target_exists() {
     for document in [README, CONTRIBUTING] {
         let commands: Vec<_> = console_lines(document)
