@@ -87,8 +87,12 @@ impl KubectlError {
             }
             _ if self.says(&[
                 "connection refused",
+                "The connection to the server",
                 "no such host",
+                "no route to host",
+                "network is unreachable",
                 "Unable to connect",
+                "deadline exceeded",
                 "timeout",
             ]) =>
             {
@@ -276,6 +280,14 @@ mod tests {
             ),
             (
                 "dial tcp 127.0.0.1:1: connect: connection refused",
+                "is the API server reachable",
+            ),
+            (
+                "The connection to the server 127.0.0.1:1 was refused - did you specify the right host or port?",
+                "is the API server reachable",
+            ),
+            (
+                "Unable to connect to the server: net/http: TLS handshake timeout",
                 "is the API server reachable",
             ),
             (
