@@ -337,7 +337,7 @@ fn a_script_is_loaded_from_json_and_a_wrong_one_says_where() {
     );
     insta::assert_snapshot!(
         Script::from_json(r#"[{"txt": "t"}]"#).expect_err("there is no such key"),
-        @"the script is not a JSON array of turns: unknown field `txt`, expected one of `when`, `stays`, `reasoning`, `text`, `calls`, `delay_ms`, `tokens_per_second`, `prefill_tokens_per_second`, `tokens_per_chunk`, `fault` at line 1 column 7"
+        @"the script is not a JSON array of turns: unknown field `txt`, expected one of `when`, `stays`, `quote`, `reasoning`, `text`, `calls`, `delay_ms`, `tokens_per_second`, `prefill_tokens_per_second`, `tokens_per_chunk`, `fault` at line 1 column 7"
     );
     let missing = Script::from_file("no/such/script.json".as_ref()).expect_err("there is no file");
     assert!(
