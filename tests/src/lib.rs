@@ -12,6 +12,7 @@
 //! | [`scenario`] | the steps that most tests share |
 //! | [`proxy`] | a proxy that lets nothing through and remembers who asked |
 //! | [`request`] | reading the requests that Codex sent |
+//! | [`shown`] | what a document shows of a program's output |
 //! | [`group`], `server` | child processes that end with the test |
 //!
 //! A missing program is a failure that says what to run, never a skipped test.
@@ -26,6 +27,7 @@ pub mod request;
 pub mod run;
 pub mod scenario;
 mod server;
+pub mod shown;
 pub mod vllm;
 
 pub use apiserver::ApiServer;

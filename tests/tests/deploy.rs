@@ -8,7 +8,7 @@ mod discovery;
 #[path = "deploy/scenes.rs"]
 mod scenes;
 
-use cluster::{Cluster, State, pod};
+use cluster::{Cluster, State, empty, node, pod};
 use codex_ds_tests::TestEnvironment;
 use serde_json::json;
 
@@ -23,32 +23,6 @@ fn world(state: State) -> (TestEnvironment, Cluster) {
     let run = environment.codex_ds(["deploy", "init"]).run();
     assert_eq!(run.code, Some(0), "{run:?}");
     (environment, cluster)
-}
-
-fn node(name: &str) -> serde_json::Value {
-    json!({
-        "apiVersion": "v1", "kind": "Node", "metadata": { "name": name, "labels": {} },
-        "status": {
-            "conditions": [{ "type": "Ready", "status": "True" }],
-            "nodeInfo": { "kernelVersion": "6.17.0-1026-nvidia" },
-            "allocatable": { "nvidia.com/gpu": "1" },
-        },
-    })
-}
-
-/// A cluster with the two nodes and nothing on them.
-fn empty() -> State {
-    let mut state = State {
-        token: Some(r#"{"choices":[{"text":"1"}]}"#.to_owned()),
-        metrics: "vllm:num_requests_running 1\nvllm:kv_cache_usage_perc 0.25\nvllm:generation_tokens_total 5\n".to_owned(),
-        ..State::default()
-    };
-    for name in ["nvidia-spark-1", "nvidia-spark-2"] {
-        state
-            .objects
-            .insert(format!("/api/v1/nodes/{name}"), node(name));
-    }
-    state
 }
 
 /// The published scene: the head restarted 676 times beside a worker with no restart.

@@ -89,6 +89,33 @@ pub(crate) fn pod(name: &str, role: &str, restarts: u64, ready: bool) -> Value {
     })
 }
 
+/// A node as `kubectl` sees it.
+pub(crate) fn node(name: &str) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Node", "metadata": { "name": name, "labels": {} },
+        "status": {
+            "conditions": [{ "type": "Ready", "status": "True" }],
+            "nodeInfo": { "kernelVersion": "6.17.0-1026-nvidia" },
+            "allocatable": { "nvidia.com/gpu": "1" },
+        },
+    })
+}
+
+/// A cluster with the two nodes and nothing on them.
+pub(crate) fn empty() -> State {
+    let mut state = State {
+        token: Some(r#"{"choices":[{"text":"1"}]}"#.to_owned()),
+        metrics: "vllm:num_requests_running 1\nvllm:kv_cache_usage_perc 0.25\nvllm:generation_tokens_total 5\n".to_owned(),
+        ..State::default()
+    };
+    for name in ["nvidia-spark-1", "nvidia-spark-2"] {
+        state
+            .objects
+            .insert(format!("/api/v1/nodes/{name}"), node(name));
+    }
+    state
+}
+
 fn serve(stream: TcpStream, state: &Mutex<State>) {
     let mut reader = BufReader::new(stream.try_clone().expect("a socket can be cloned"));
     let mut line = String::new();
