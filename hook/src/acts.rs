@@ -3,7 +3,7 @@
 use codex_ds_rules::effects::{self, Act, Effect, OTHER, Operands};
 
 use crate::interpreter::{Eval, Interpreter};
-use crate::options::{Word, takes, takes_value, walk};
+use crate::options::{Word, is_option, takes, takes_value, walk};
 use crate::places::absolute;
 use crate::state::State;
 use crate::value::Value;
@@ -32,15 +32,14 @@ pub(crate) fn check(
     let effect = effects::of(program)
         .find(|effect| applies(effect, args))
         .unwrap_or(&OTHER);
-    let (operands, targets) = options(this, effect, args, state)?;
+    let (operands, outputs) = options(this, effect, args, state)?;
     let count = operands.len();
-    let mut written: Vec<&Value> = targets;
     for (i, operand) in operands.iter().enumerate() {
         let act = match effect.operands {
             Operands::Each(act) => act,
             // With a target option every operand is a source.
             Operands::Last(last, others) => {
-                if i + 1 == count && count > 1 && written.is_empty() {
+                if i + 1 == count && count > 1 && outputs.is_empty() {
                     last
                 } else {
                     others
@@ -50,11 +49,8 @@ pub(crate) fn check(
             Operands::AllButFirst(_) => Act::Nothing,
         };
         this.act(act, operand, state)?;
-        if act == Act::Write {
-            written.push(operand);
-        }
     }
-    follow(this, program, &operands, &written, state)
+    follow(this, program, args, &operands, &outputs, state)
 }
 
 fn applies(effect: &Effect, args: &[Value]) -> bool {
@@ -79,9 +75,15 @@ fn options<'v>(
     effect: &Effect,
     args: &'v [Value],
     state: &State,
-) -> Eval<(Vec<&'v Value>, Vec<&'v Value>)> {
+) -> Eval<(Vec<&'v Value>, Vec<Value>)> {
     let mut operands = Vec::new();
     let mut written = Vec::new();
+    let mut path = |act: Act, path: &Value| {
+        if act == Act::Write {
+            written.push(path.clone());
+        }
+        this.act(act, path, state)
+    };
     let act_of = |option: &str| {
         let mut rows = effect.options.iter();
         let is_listed = |name: &str| effect.options.iter().any(|(row, _)| *row == name);
@@ -102,21 +104,19 @@ fn options<'v>(
         let (option, value) = match word {
             Word::Operand(operand) => {
                 match keyed(effect, operand.raw()) {
-                    Some((path, act)) => this.act(act, &Value::known(path), state)?,
+                    Some((value, act)) => path(act, &Value::known(value))?,
                     None => operands.push(operand),
                 }
                 continue;
             }
             Word::Option(option, value) => (option.raw(), value),
         };
-        if let (Some(act), Some(path)) = (act_of(option), value) {
-            this.act(act, path, state)?;
-            if act == Act::Write {
-                written.push(path);
-            }
-        } else if let Some((path, act)) = keyed(effect, option).or_else(|| attached(effect, option))
+        if let (Some(act), Some(value)) = (act_of(option), value) {
+            path(act, value)?;
+        } else if let Some((value, act)) =
+            keyed(effect, option).or_else(|| attached(effect, option))
         {
-            this.act(act, &Value::known(path), state)?;
+            path(act, &Value::known(value))?;
         }
     }
     Ok((operands, written))
@@ -142,64 +142,147 @@ fn attached<'v>(effect: &Effect, raw: &'v str) -> Option<(&'v str, Act)> {
     })
 }
 
-/// Keeps what is known of the files that a program writes: copies, links, downloads.
+/// Keeps what is known of the files that a program writes: copies, links, downloads. `outputs` are
+/// the paths that its options name.
 fn follow(
     this: &mut Interpreter<'_>,
     program: &str,
+    args: &[Value],
     operands: &[&Value],
-    written: &[&Value],
+    outputs: &[Value],
     state: &State,
 ) -> Eval<()> {
-    let path = |value: &Value| absolute(value, state).as_known().map(str::to_owned);
-    match (program, operands) {
-        ("cp" | "mv" | "install" | "ln", [source, .., target]) => {
-            let Some(mut target) = path(target) else {
-                return Ok(());
+    match program {
+        "cp" | "gcp" | "mv" | "gmv" | "install" | "ginstall" | "ln" | "rsync" | "scp" => {
+            // With a target option every operand is a source.
+            let (sources, target) = match (outputs, operands) {
+                ([target, ..], sources) => (sources, target),
+                ([], [sources @ .., target]) => (sources, *target),
+                ([], []) => return Ok(()),
             };
-            if program == "ln"
-                && let Some(source) = absolute(source, state).as_known()
-            {
-                this.symlinks.insert(target.clone(), source.to_owned());
-            }
-            // A target that is a folder keeps the source's name.
-            if target.ends_with('/') {
-                target.push_str(source.base_name().raw());
-            }
-            if program == "mv" && target == "/dev/null" {
-                for source in &operands[..operands.len() - 1] {
-                    this.act(Act::Delete, source, state)?;
-                }
-            }
-            let content = this.content(source, state);
-            if content.is_known() {
-                this.written.insert(target, content);
-            } else if is_program(this, source, state) {
-                this.links.insert(target, (*source).clone());
+            for source in sources {
+                place(this, program, args, source, target, state)?;
             }
         }
-        ("tee", _) => {
+        "tee" | "sponge" => {
             let text = state.stdin.clone().unwrap_or_else(Value::output);
-            for target in written {
-                if let Some(target) = path(target) {
-                    this.written.insert(target, text.clone());
+            let appends = args.iter().any(|arg| {
+                let raw = arg.raw();
+                raw == "--append" || is_option(arg) && !raw.starts_with("--") && raw.contains('a')
+            });
+            for target in operands.iter().filter_map(|target| known(target, state)) {
+                if appends {
+                    this.written.append(&target, &text);
+                } else {
+                    this.written.put(&target, text.clone());
                 }
             }
         }
-        ("curl" | "wget" | "dd" | "aria2c", _) => {
+        // What is there stays there.
+        "touch" => {
+            for target in operands.iter().filter_map(|target| known(target, state)) {
+                this.written.append(&target, &Value::default());
+            }
+        }
+        "curl" | "wget" | "aria2c" => {
             // Without a name of ours the file is called like the end of the address.
-            let named: Vec<Value> = operands
+            let named = operands
                 .iter()
-                .filter(|operand| program != "dd" && operand.raw().contains('/'))
+                .filter(|operand| operand.raw().contains('/'))
                 .map(|operand| operand.base_name())
-                .filter(|name| !name.is_empty())
-                .collect();
-            for target in written.iter().copied().chain(&named) {
-                if let Some(target) = path(target) {
-                    this.written.insert(target, Value::output());
+                .filter(|name| !name.is_empty());
+            for target in outputs.iter().cloned().chain(named) {
+                if let Some(target) = known(&target, state) {
+                    this.written.put(&target, Value::output());
                 }
             }
         }
-        _ => {}
+        _ => {
+            let text = match program {
+                "dd" => copied(this, args, state),
+                _ => vec![Value::output()],
+            };
+            for target in outputs.iter().filter_map(|target| known(target, state)) {
+                for text in &text {
+                    this.written.put(&target, text.clone());
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn known(path: &Value, state: &State) -> Option<String> {
+    absolute(path, state).as_known().map(str::to_owned)
+}
+
+/// What `dd` writes: its input, as long as nothing but its two ends is named.
+fn copied(this: &Interpreter<'_>, args: &[Value], state: &State) -> Vec<Value> {
+    let input = args.iter().find_map(|arg| arg.raw().strip_prefix("if="));
+    let plain = |arg: &Value| {
+        ["if=", "of=", "status=", "bs=", "conv=fsync", "conv=notrunc"]
+            .iter()
+            .any(|key| arg.raw().starts_with(key))
+    };
+    match input {
+        _ if !args.iter().all(plain) => vec![Value::output()],
+        Some(path) => this.contents(&Value::known(path), state),
+        None => vec![state.stdin.clone().unwrap_or_else(Value::output)],
+    }
+}
+
+/// One source that is copied, moved or linked to a target.
+fn place(
+    this: &mut Interpreter<'_>,
+    program: &str,
+    args: &[Value],
+    source: &Value,
+    target: &Value,
+    state: &State,
+) -> Eval<()> {
+    let Some(folder) = known(target, state) else {
+        return Ok(());
+    };
+    let moves = matches!(program, "mv" | "gmv");
+    if moves && folder == "/dev/null" {
+        this.act(Act::Delete, source, state)?;
+    }
+    // A target that is a folder keeps the source's name.
+    let name = source.base_name();
+    let inside = known(&Value::known(format!("{folder}/{}", name.raw())), state);
+    let from = absolute(source, state);
+    let contents = this.contents(source, state);
+    for target in std::iter::once(folder.clone()).chain(inside) {
+        if program == "ln" {
+            let short = args.iter().any(|arg| {
+                is_option(arg) && !arg.raw().starts_with("--") && arg.raw().contains('s')
+            });
+            let symbolic = short || args.iter().any(|arg| arg.raw() == "--symbolic");
+            // A symbolic link counts from its own folder.
+            let leads = if symbolic && !source.raw().starts_with('/') {
+                let parent = target.rsplit_once('/').map_or("", |(parent, _)| parent);
+                crate::places::normal(&format!("{parent}/{}", source.raw()))
+            } else {
+                from.clone()
+            };
+            if let Some(leads) = leads.as_known() {
+                this.symlinks.insert(target.clone(), leads.to_owned());
+            }
+        } else if let Some(from) = from.as_known() {
+            if let Some(leads) = this.symlinks.get(from).cloned() {
+                this.symlinks.insert(target.clone(), leads);
+            }
+            this.moved.push((target.clone(), from.to_owned()));
+        }
+        if contents.iter().all(Value::is_known) {
+            for content in &contents {
+                this.written.put(&target, content.clone());
+            }
+        } else if is_program(this, source, state) {
+            this.links.insert(target, source.clone());
+        } else if !this.is_missing(&from) {
+            this.written.conceal(&target);
+        }
     }
     Ok(())
 }

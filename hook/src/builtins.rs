@@ -3,10 +3,12 @@
 use crate::call::joined;
 use crate::interpreter::{Eval, Interpreter};
 use crate::places::absolute;
+use crate::shells;
 use crate::state::State;
 use crate::text::{Escapes, unescape};
 use crate::value::Value;
 use crate::variables::{Shared, Variable};
+use crate::venv::Venv;
 
 /// Runs a builtin; `None` if the program is none.
 #[expect(
@@ -81,6 +83,10 @@ pub(crate) fn run(
                 }
             }
             Value::default()
+        }
+        "deactivate" => {
+            state.venv = Venv::None;
+            return Ok(None);
         }
         "enable" if args.iter().any(|arg| arg.raw() == "-f") => {
             this.deny(
@@ -260,13 +266,14 @@ fn source(this: &mut Interpreter<'_>, args: &[Value], state: &mut State) -> Eval
     let Some((file, rest)) = strip_dashes(args).split_first() else {
         return Ok(Value::default());
     };
-    let text = this.content(file, state);
+    let texts = this.contents(file, state);
     let path = absolute(file, state);
     let outer = (!rest.is_empty())
         .then(|| std::mem::replace(&mut state.positional, Shared::new(rest.to_vec())));
-    let output = if text.is_known() {
-        this.nested(|this| this.code(&text, state))?
-    } else if this.is_missing(&path) {
+    let is_there = !this.is_missing(&path);
+    let output = if texts.iter().all(Value::is_known) {
+        shells::each(&texts, |text| this.nested(|this| this.code(text, state)))?
+    } else if !is_there {
         // bash fails on a file that is not there.
         Value::default()
     } else {
@@ -276,6 +283,7 @@ fn source(this: &mut Interpreter<'_>, args: &[Value], state: &mut State) -> Eval
     if let Some(outer) = outer {
         state.positional = outer;
     }
+    crate::venv::sourced(this, file, is_there, state);
     Ok(output)
 }
 

@@ -12,6 +12,7 @@ use crate::state::State;
 use crate::syntax::{Assign, Piece, Simple, Word};
 use crate::value::Value;
 use crate::variables::{Shared, Variable};
+use crate::venv::Venv;
 use crate::verdict::Denial;
 use crate::{builtins, candidates, environment, shells, wrapping};
 
@@ -29,8 +30,17 @@ impl Interpreter<'_> {
         }
         let words = self.words(simple, state)?;
         environment::check_printed(self, simple, &words, state)?;
-        let outer = (!simple.redirects.is_empty()).then(|| state.stdin.clone());
-        let targets = self.redirect(&simple.redirects, state)?;
+        if reopens(&words) {
+            self.reopen(&simple.redirects, state)?;
+            return self.assigned(simple, &words, state);
+        }
+        self.redirected(&simple.redirects, state, |this, state| {
+            this.assigned(simple, &words, state)
+        })
+    }
+
+    /// Runs the words of a command with its assignments.
+    fn assigned(&mut self, simple: &Simple, words: &[Value], state: &mut State) -> Eval<Value> {
         // Assignments before a command hold for that command only.
         let before: Vec<(String, Option<Variable>)> = if words.is_empty() {
             Vec::new()
@@ -43,14 +53,11 @@ impl Interpreter<'_> {
         for assign in &simple.assigns {
             self.assign(assign, state)?;
         }
-        let output = self.nested(|this| this.run_words(&words, state))?;
+        let output = self.nested(|this| this.run_words(words, state))?;
         for (name, value) in before {
             state.variables.restore(&name, value);
         }
-        if let Some(stdin) = outer {
-            state.stdin = stdin;
-        }
-        Ok(self.store(&targets, output))
+        Ok(output)
     }
 
     /// The words of a command, expanded; arrays that `declare` and its like set are set.
@@ -139,6 +146,9 @@ impl Interpreter<'_> {
     /// Sets a variable, after a check of what it makes other programs do.
     pub(crate) fn set_variable(&mut self, name: &str, value: Value, state: &mut State) -> Eval<()> {
         environment::check(self, name, &value, state)?;
+        if name == "PATH" {
+            state.venv = Venv::None;
+        }
         state.set(name, value);
         Ok(())
     }
@@ -218,16 +228,22 @@ impl Interpreter<'_> {
         if let Some(output) = builtins::run(self, program, args, state)? {
             return Ok(output);
         }
+        if let Some(words) = crate::venv::pip_of(name, program, args) {
+            return self.nested(|this| this.run_words(&words, state));
+        }
+        let line = Line::new(program, args);
+        let is_help = line.is_help();
+        if !is_help {
+            self.judge(&line, crate::venv::excuses(self, name, &line, state))?;
+        }
         if name.raw().contains('/')
             && let Some(output) = self.file(name, args, state)?
         {
             return Ok(output);
         }
-        let line = Line::new(program, args);
-        if line.is_help() {
+        if is_help {
             return Ok(Value::output());
         }
-        self.judge(&line)?;
         if self.place == Where::Remote && !line.is_read_only() && !line.is_exec() {
             self.deny("remote.write", line.shown())?;
         }
@@ -251,22 +267,24 @@ impl Interpreter<'_> {
         Ok(crate::outputs::of(self, program, args, state))
     }
 
-    /// An alias: its text stands for the name. The alias itself is not expanded in it.
+    /// An alias: bash puts its text in the place of the name before it reads the line. The alias
+    /// itself is not expanded in it.
     fn alias(&mut self, value: &str, args: &[Value], state: &mut State) -> Eval<Value> {
-        let script = crate::syntax::parse(value, self.depth, self.policy.budgets);
-        let mut output = Value::default();
-        let last = script.commands.len().saturating_sub(1);
-        for (i, command) in script.commands.iter().enumerate() {
-            if let (true, crate::syntax::Command::Simple(simple)) = (i == last, command) {
-                let mut words = self.words(simple, state)?;
-                words.extend_from_slice(args);
-                output.push_value(&self.nested(|this| this.run_words(&words, state))?);
-            } else {
-                let one = std::slice::from_ref(command);
-                output.push_value(&self.nested(|this| this.run(one, state))?);
-            }
+        let mut text = value.to_owned();
+        let mut rest = args;
+        // Behind a text that ends in a blank, the next word may be an alias too.
+        while text.ends_with([' ', '\t'])
+            && let Some((next, after)) = rest.split_first()
+            && let Some(more) = state.aliases.get(next.raw())
+        {
+            text.push_str(more);
+            rest = after;
         }
-        Ok(output)
+        for arg in rest {
+            text.push(' ');
+            text.push_str(&crate::text::quoted(arg.raw()));
+        }
+        self.nested(|this| this.code(&Value::known(text), state))
     }
 
     /// A program given by its path: a script that the command itself wrote or that lies in a
@@ -288,16 +306,19 @@ impl Interpreter<'_> {
             words.extend_from_slice(args);
             return self.nested(|this| this.run_words(&words, state)).map(Some);
         }
-        let written = self.written.contains_key(&path);
+        let written = self.written.has(&path);
         let named = std::path::Path::new(&path).extension() == Some("sh".as_ref());
-        let content = self.content(&Value::known(path.as_str()), state);
-        if !written && !content.raw().starts_with("#!") && !named {
+        let contents = self.contents(&Value::known(path.as_str()), state);
+        let is_script = |content: &Value| {
+            written || content.is_known() && (named || content.raw().starts_with("#!"))
+        };
+        if !contents.iter().any(is_script) {
             return Ok(None);
         }
-        if !written && !content.is_known() {
-            return Ok(None);
-        }
-        shells::file(self, &path, &content, args, state).map(Some)
+        shells::each(&contents, |content| {
+            shells::file(self, &path, content, args, state)
+        })
+        .map(Some)
     }
 
     /// Where the command runs bounds what it may be.
@@ -328,6 +349,17 @@ impl Interpreter<'_> {
         self.inner_code = outer;
         result
     }
+}
+
+/// Whether a command is `exec` without a command to start.
+fn reopens(words: &[Value]) -> bool {
+    let Some((last, before)) = words.split_last() else {
+        return false;
+    };
+    last.raw() == "exec"
+        && before
+            .iter()
+            .all(|word| matches!(word.raw(), "builtin" | "command"))
 }
 
 /// An element of an array without its `[key]=`.

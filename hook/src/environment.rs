@@ -52,10 +52,10 @@ const COMMANDS: &[&str] = &[
     "LD",
     "AR",
     "FC",
-    "PS0",
-    "PS1",
-    "PS4",
 ];
+
+/// The value is a text whose substitutions the shell runs when it shows it.
+const PROMPTS: &[&str] = &["PS0", "PS1", "PS2", "PS4"];
 
 /// The value is a file that some program runs first.
 const FILES: &[&str] = &["BASH_ENV", "ENV", "PYTHONSTARTUP"];
@@ -125,11 +125,17 @@ pub(crate) fn check(
         }
         return Ok(());
     }
+    if PROMPTS.contains(&name) {
+        let mut inner = state.clone();
+        return this.substitutions_in(value, &mut inner);
+    }
     if FILES.contains(&name) && !value.is_empty() {
-        let content = this.content(value, state);
-        if content.is_known() {
-            let mut inner = state.clone();
-            this.nested(|this| this.script(content.raw(), &mut inner))?;
+        let contents = this.contents(value, state);
+        if contents.iter().all(Value::is_known) {
+            for content in contents {
+                let mut inner = state.clone();
+                this.nested(|this| this.script(content.raw(), &mut inner))?;
+            }
             return Ok(());
         }
         return this.deny("guard.environment", shown());

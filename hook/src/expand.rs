@@ -284,7 +284,7 @@ impl Interpreter<'_> {
         }
         let output = self.apart(inner, |this, inner| this.run(&script.commands, inner))?;
         if reads {
-            self.written.insert(path.clone(), output);
+            self.written.replace(&path, output);
         }
         Ok(path)
     }

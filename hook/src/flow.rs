@@ -18,6 +18,11 @@ impl Interpreter<'_> {
             for (condition, body) in arms {
                 this.run(condition, state)?;
                 let mut inner = state.clone();
+                if let Some(name) = set_by(condition)
+                    && !inner.variables.contains(name)
+                {
+                    inner.set(name, Value::unknown());
+                }
                 this.run(body, &mut inner)?;
                 match &mut joined {
                     Some(joined) => joined.join(&inner),
@@ -156,6 +161,26 @@ fn is_always(condition: &[Command]) -> bool {
             _ => false,
         },
         _ => false,
+    }
+}
+
+/// The variable that a condition of the form `[ -n "${name:-}" ]` finds set. Where the script did
+/// not set it, the environment did.
+fn set_by(condition: &[Command]) -> Option<&str> {
+    let [Command::Simple(simple)] = condition else {
+        return None;
+    };
+    let is = |word: &Word, text: &str| matches!(word.pieces.as_slice(), [Piece::Plain(plain)] if plain == text);
+    match simple.words.as_slice() {
+        [test, option, word, end] if is(test, "[") && is(option, "-n") && is(end, "]") => {
+            match word.pieces.as_slice() {
+                [Piece::Quoted(start), Piece::Param(param, _)] if start.is_empty() => {
+                    Some(param.name.as_str())
+                }
+                _ => None,
+            }
+        }
+        _ => None,
     }
 }
 

@@ -6,15 +6,18 @@ use std::collections::BTreeMap;
 
 use codex_ds_rules::wrappers::Where;
 
+use crate::contents::Written;
 use crate::context::Context;
 use crate::explain::Step;
 use crate::links::Touches;
-use crate::places::{Roots, absolute};
+use crate::places::Roots;
 use crate::policy::Policy;
+use crate::redirects::Sink;
 use crate::state::{Function, State};
-use crate::syntax::{self, Command, Error, Join, Redirect, RedirectOp, Script, Span};
+use crate::syntax::{self, Command, Error, Join, Script, Span};
 use crate::value::Value;
 use crate::variables::Shared;
+use crate::venv::Venv;
 use crate::verdict::{Denial, Verdict};
 
 pub(crate) type Eval<T> = Result<T, Box<Denial>>;
@@ -23,12 +26,14 @@ pub(crate) type Eval<T> = Result<T, Box<Denial>>;
 pub(crate) struct Interpreter<'a> {
     pub(crate) policy: &'a Policy,
     pub(crate) context: &'a Context<'a>,
-    /// What the script wrote so far, by path.
-    pub(crate) written: BTreeMap<String, Value>,
+    /// What the script wrote so far.
+    pub(crate) written: Written,
     /// Programs that the script linked or copied to another path.
     pub(crate) links: BTreeMap<String, Value>,
     /// Where the symbolic links lead that the script made.
     pub(crate) symlinks: BTreeMap<String, String>,
+    /// Where things are that the script moved or copied: the new place and the old one.
+    pub(crate) moved: Vec<(String, String)>,
     /// Whether the commands at hand come from a text inside the command.
     pub(crate) inner_code: bool,
     /// Where the commands at hand run.
@@ -55,9 +60,10 @@ impl<'a> Interpreter<'a> {
         Self {
             policy,
             context,
-            written: BTreeMap::new(),
+            written: Written::default(),
             links: BTreeMap::new(),
             symlinks: BTreeMap::new(),
+            moved: Vec::new(),
             inner_code: false,
             place: Where::Here,
             depth: 0,
@@ -176,8 +182,31 @@ impl<'a> Interpreter<'a> {
 
     pub(crate) fn run(&mut self, commands: &[Command], state: &mut State) -> Eval<Value> {
         let mut output = Value::default();
+        let mut sink = state.reopened.take();
         for command in commands {
-            output.push_value(&self.command(command, state)?);
+            output.push_value(&self.next(command, &mut sink, state)?);
+            if state.venv == Venv::Listed {
+                state.venv = Venv::None;
+            }
+        }
+        state.reopened = sink;
+        Ok(output)
+    }
+
+    /// Runs a command of a list. What it prints also goes where `exec` sent the output of this
+    /// shell; since `exec` may not have run, it is printed all the same.
+    fn next(
+        &mut self,
+        command: &Command,
+        sink: &mut Option<Sink>,
+        state: &mut State,
+    ) -> Eval<Value> {
+        let output = self.command(command, state)?;
+        if let Some(sink) = sink {
+            self.keep(sink, &output)?;
+        }
+        if let Some(new) = state.reopened.take() {
+            *sink = Some(new);
         }
         Ok(output)
     }
@@ -207,11 +236,16 @@ impl<'a> Interpreter<'a> {
             Command::Simple(simple) => self.combinations(simple, state),
             Command::Pipeline(stages) => self.pipeline(stages, state),
             Command::AndOr(first, rest) => {
-                let mut output = self.command(first, state)?;
+                let mut sink = None;
+                let mut output = self.next(first, &mut sink, state)?;
+                let venv = state.venv;
                 for (join, command) in rest {
+                    if *join == Join::Or {
+                        state.venv = Venv::None;
+                    }
                     // What stands behind `&&` or `||` may not run.
                     let before = state.clone();
-                    let more = self.command(command, state)?;
+                    let more = self.next(command, &mut sink, state)?;
                     let after = std::mem::replace(state, before);
                     state.join_next(after);
                     // Behind `||` it prints only if what came before failed.
@@ -219,6 +253,9 @@ impl<'a> Interpreter<'a> {
                         output.push_value(&more);
                     }
                 }
+                state.reopened = sink;
+                // What stands behind the first command may not have activated one.
+                state.venv = venv;
                 Ok(output)
             }
             Command::Background(command) => {
@@ -283,11 +320,9 @@ impl<'a> Interpreter<'a> {
                 Ok(Value::default())
             }
             Command::Redirected(command, redirects) => {
-                let outer = state.stdin.clone();
-                let targets = self.redirect(redirects, state)?;
-                let output = self.nested(|this| this.command(command, state))?;
-                state.stdin = outer;
-                Ok(self.store(&targets, output))
+                self.redirected(redirects, state, |this, state| {
+                    this.nested(|this| this.command(command, state))
+                })
             }
         }
     }
@@ -301,75 +336,5 @@ impl<'a> Interpreter<'a> {
             stdin = Some(self.apart(inner, |this, inner| this.command(stage, inner))?);
         }
         Ok(stdin.unwrap_or_default())
-    }
-
-    /// Applies redirections to the state, checks what they write, and gives the files that
-    /// standard output goes to.
-    pub(crate) fn redirect(
-        &mut self,
-        redirects: &[Redirect],
-        state: &mut State,
-    ) -> Eval<Vec<String>> {
-        let mut targets = Vec::new();
-        for redirect in redirects {
-            let input = matches!(redirect.descriptor, None | Some(0));
-            match redirect.op {
-                RedirectOp::HereDoc => {
-                    let body = redirect.heredoc.as_ref().and_then(|slot| slot.get());
-                    if let Some(heredoc) = body {
-                        let text = self.expand_text(&heredoc.body, state)?;
-                        self.feed(redirect.descriptor, text, state);
-                    }
-                }
-                RedirectOp::HereString => {
-                    let mut text = self.expand_text(&redirect.target, state)?;
-                    text.push("\n");
-                    self.feed(redirect.descriptor, text, state);
-                }
-                RedirectOp::Read => {
-                    let path = self.expand_text(&redirect.target, state)?;
-                    self.read_path(&path, state)?;
-                    if input {
-                        state.stdin = Some(self.content(&path, state));
-                    }
-                }
-                RedirectOp::Write | RedirectOp::Append | RedirectOp::ReadWrite => {
-                    for path in self.expand(&redirect.target, state)? {
-                        self.write_path(&path, state)?;
-                        if matches!(redirect.descriptor, None | Some(1)) {
-                            targets.extend(absolute(&path, state).as_known().map(str::to_owned));
-                        }
-                    }
-                }
-                RedirectOp::Duplicate => {
-                    self.expand_text(&redirect.target, state)?;
-                }
-            }
-        }
-        Ok(targets)
-    }
-
-    /// Gives a text to standard input, or to another descriptor under its path.
-    fn feed(&mut self, descriptor: Option<u32>, text: Value, state: &mut State) {
-        match descriptor {
-            None | Some(0) => state.stdin = Some(text),
-            Some(number) => {
-                self.written.insert(format!("/dev/fd/{number}"), text);
-            }
-        }
-    }
-
-    /// Keeps what a command printed in the files that it went to; the rest goes on.
-    pub(crate) fn store(&mut self, targets: &[String], output: Value) -> Value {
-        if targets.is_empty() {
-            return output;
-        }
-        for target in targets {
-            self.written
-                .entry(target.clone())
-                .or_default()
-                .push_value(&output);
-        }
-        Value::default()
     }
 }

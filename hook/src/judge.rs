@@ -101,6 +101,11 @@ impl<'a> Line<'a> {
         self.words.iter().take(2).any(|word| word.raw() == "exec")
     }
 
+    /// Whether a word begins like this.
+    pub(crate) fn mentions(&self, text: &str) -> bool {
+        self.args.iter().any(|arg| arg.raw().starts_with(text))
+    }
+
     fn matches(&self, pattern: &Pattern) -> bool {
         let steps = pattern.sub.len();
         let path = pattern.sub.iter().enumerate().all(|(i, names)| {
@@ -175,18 +180,17 @@ fn is_flag(flag: &Value, names: &[&str], longest: usize) -> bool {
 }
 
 impl Interpreter<'_> {
-    /// Denies a command that a rule in force matches.
-    pub(crate) fn judge(&self, line: &Line<'_>) -> Eval<()> {
-        match self.first_match(line) {
-            Some(rule) => Err(Denial::by(rule, line.shown())),
+    /// Denies a command that a rule in force matches by a pattern that is not excused.
+    pub(crate) fn judge(
+        &self,
+        line: &Line<'_>,
+        excused: impl Fn(&Rule, &Pattern) -> bool,
+    ) -> Eval<()> {
+        let mut forms = self.forms(line.program);
+        match forms.find(|(rule, pattern)| line.matches(pattern) && !excused(rule, pattern)) {
+            Some((rule, _)) => Err(Denial::by(rule, line.shown())),
             None => Ok(()),
         }
-    }
-
-    pub(crate) fn first_match(&self, line: &Line<'_>) -> Option<&'static Rule> {
-        self.forms(line.program)
-            .find(|(_, pattern)| line.matches(pattern))
-            .map(|(rule, _)| rule)
     }
 
     /// Whether a rule in force is about this program.

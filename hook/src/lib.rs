@@ -18,9 +18,11 @@
 //! | text to commands | `syntax`, `characters` |
 //! | words to values | `expand`, `braces`, `operators`, `arithmetic`, `text`, `value` |
 //! | commands in order, branches, loops, and what a shell knows | `interpreter`, `flow`, `state`, `variables` |
-//! | one command: what it is | `call`, `judge`, `options`, `candidates`, `builtins`, `outputs`, `decode` |
+//! | one command: what it is | `call`, `judge`, `options`, `candidates`, `builtins` |
+//! | what it prints, where that goes, and what files hold then | `outputs`, `decode`, `redirects`, `contents` |
 //! | commands inside commands | `wrapping`, `launched`, `shells`, `lists`, `special`, `makefiles`, `snippets` |
 //! | what reaches other machines | `transfers`, `http`, `git`, `tools` |
+//! | what the rules excuse | `venv` |
 //! | paths: what is done to them, what they are, where they really lead | `acts`, `environment`, `places`, `links`, `patch` |
 //! | the answer | `verdict`, `explain` |
 //!
@@ -33,7 +35,7 @@
 //! nothing of which commands bash still runs. A reader that follows bash's own order has none of
 //! that: it counts its work, and the complete lines before an error are commands.
 //!
-//! The grammar is the second reader of the tests (`tests/second_reader.rs`): every command that it
+//! The grammar is the second reader of the tests (`tests/corpus/second_reader.rs`): every command that it
 //! finds in the cases, ours must have found. Where the two disagree the test fails, and ours is
 //! mended; where the grammar reports an error the case is left to ours. At run time there is one
 //! reader, and what it cannot read is denied (`shell.unreadable`).
@@ -46,6 +48,7 @@ mod builtins;
 mod call;
 mod candidates;
 mod characters;
+mod contents;
 mod context;
 mod decode;
 mod environment;
@@ -72,6 +75,7 @@ mod policy;
 mod program;
 pub mod protocol;
 pub mod record;
+mod redirects;
 mod shells;
 mod snippets;
 mod special;
@@ -82,6 +86,7 @@ mod tools;
 mod transfers;
 mod value;
 mod variables;
+mod venv;
 mod verdict;
 mod wrapping;
 

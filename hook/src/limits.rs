@@ -9,6 +9,9 @@ pub(crate) const VALUE_BYTES: usize = 64 << 10;
 /// Values that a variable may have at one place, after branches that set it differently.
 pub(crate) const ALTERNATIVES: usize = 8;
 
+/// Texts that a file may hold, after it was written more than once; more count as unknown.
+pub(crate) const CONTENTS: usize = 16;
+
 /// Combinations of those values that one command is checked with.
 pub(crate) const COMBINATIONS: usize = 64;
 

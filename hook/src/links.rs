@@ -10,7 +10,7 @@ use codex_ds_rules::wrappers::Where;
 
 use crate::context::{Files, There};
 use crate::interpreter::{Eval, Interpreter};
-use crate::places::Roots;
+use crate::places::{Roots, is_about_the_name};
 use crate::state::State;
 use crate::syntax::Span;
 use crate::value::Value;
@@ -47,13 +47,26 @@ impl Interpreter<'_> {
             full.raw().clone_into(&mut joined);
         }
         let mut touched = self.touched.borrow_mut();
-        if crate::budgets::passes(touched.len(), self.policy.budgets.lookups) {
-            return Err(Denial::new("shell.limit", "paths"));
+        // What was moved here has its links where it was before each move.
+        let mut before = Vec::new();
+        let mut place = joined.clone();
+        for (to, from) in self.moved.iter().rev() {
+            if let Some(rest) = place.strip_prefix(to.as_str())
+                && (rest.starts_with('/') || rest.is_empty() && !is_about_the_name(act))
+            {
+                place = format!("{from}{rest}");
+                before.push(place.clone());
+            }
         }
-        touched.entry((act, joined)).or_insert_with(|| Touched {
-            written: path.clone(),
-            span: self.span,
-        });
+        for joined in before.into_iter().chain([joined]) {
+            if crate::budgets::passes(touched.len(), self.policy.budgets.lookups) {
+                return Err(Denial::new("shell.limit", "paths"));
+            }
+            touched.entry((act, joined)).or_insert_with(|| Touched {
+                written: path.clone(),
+                span: self.span,
+            });
+        }
         Ok(())
     }
 
@@ -67,7 +80,7 @@ impl Interpreter<'_> {
         let roots = self.roots.resolved(&mut links)?;
         for ((act, path), Touched { written, span }) in touched {
             // A name that is deleted, moved or made a link is the link itself.
-            let last = !crate::places::is_about_the_name(act);
+            let last = !is_about_the_name(act);
             let real = Value::known(links.resolve(&path, last)?);
             let lexical = crate::places::normal(&path);
             if real == lexical && roots == self.roots {

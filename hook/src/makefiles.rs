@@ -32,9 +32,9 @@ pub(crate) fn make(this: &mut Interpreter<'_>, args: &[Value], state: &mut State
         .windows(2)
         .find(|pair| matches!(pair[0].raw(), "-f" | "--file" | "--makefile"))
         .map(|pair| pair[1].clone());
-    let content = match file {
+    let contents = match file {
         Some(file) if matches!(file.raw(), "-" | "/dev/stdin" | "/dev/fd/0") => {
-            state.stdin.clone().unwrap_or_default()
+            vec![state.stdin.clone().unwrap_or_default()]
         }
         file => {
             let names = ["GNUmakefile", "makefile", "Makefile"];
@@ -48,12 +48,12 @@ pub(crate) fn make(this: &mut Interpreter<'_>, args: &[Value], state: &mut State
                 |file| Some(absolute(&file, state)),
             );
             match path {
-                Some(path) if this.has_written(&path) => this.content(&path, state),
-                _ => return Ok(()),
+                Some(path) => this.own_contents(&path),
+                None => return Ok(()),
             }
         }
     };
-    for line in content.raw().lines() {
+    for line in contents.iter().flat_map(|content| content.raw().lines()) {
         let recipe = line
             .strip_prefix('\t')
             .or_else(|| line.split_once(';').map(|(_, recipe)| recipe));

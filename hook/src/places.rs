@@ -22,59 +22,6 @@ impl Interpreter<'_> {
         }
     }
 
-    /// What a path holds: what the script wrote there, or what is there.
-    pub(crate) fn content(&self, path: &Value, state: &State) -> Value {
-        let path = absolute(path, state);
-        let Some(path) = path.as_known() else {
-            return Value::unknown();
-        };
-        if let Some(content) = self.written.get(path) {
-            return content.clone();
-        }
-        match path {
-            "/dev/null" => Value::default(),
-            "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0" => {
-                state.stdin.clone().unwrap_or_else(Value::unknown)
-            }
-            path => self.file_content(path),
-        }
-    }
-
-    fn file_content(&self, path: &str) -> Value {
-        if !self.may_look() {
-            return Value::unknown();
-        }
-        let limit = u64::from(self.policy.budgets.file_bytes);
-        let text = self.context.files.read(path.as_ref(), limit);
-        text.filter(|text| (text.len() as u64) < limit)
-            .map_or_else(Value::unknown, Value::known)
-    }
-
-    /// Counts a look at the disk. Once there were too many, the next step of the script denies.
-    fn may_look(&self) -> bool {
-        self.looks.set(self.looks.get() + 1);
-        self.looks.get() <= self.policy.budgets.lookups
-    }
-
-    /// Whether the script itself wrote this file.
-    pub(crate) fn has_written(&self, path: &Value) -> bool {
-        path.as_known()
-            .is_some_and(|path| self.written.contains_key(path))
-    }
-
-    /// Whether nothing can be at a path: the script did not write it and it is not there. A glob
-    /// of which nothing is known to exist counts as nothing.
-    pub(crate) fn is_missing(&self, path: &Value) -> bool {
-        match path.as_known() {
-            Some(path) => {
-                !self.written.contains_key(path)
-                    && self.may_look()
-                    && !self.context.files.exists(path.as_ref())
-            }
-            None => false,
-        }
-    }
-
     pub(crate) fn read_path(&self, path: &Value, state: &State) -> Eval<()> {
         self.act(Act::Read, path, state)
     }

@@ -128,7 +128,7 @@ pub fn parse(bytes: &[u8]) -> Result<Request, ProtocolError> {
                     words.ok_or(ProtocolError::Shape("a word of the command is no string"))?;
                 Ok(words
                     .iter()
-                    .map(|word| quote(word))
+                    .map(|word| crate::text::quoted(word))
                     .collect::<Vec<_>>()
                     .join(" "))
             }
@@ -159,9 +159,4 @@ pub fn parse(bytes: &[u8]) -> Result<Request, ProtocolError> {
             cwd,
         }),
     }
-}
-
-/// One word of an argument vector as a shell would need it.
-fn quote(word: &str) -> String {
-    format!("'{}'", word.replace('\'', "'\\''"))
 }

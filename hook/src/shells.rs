@@ -76,8 +76,9 @@ pub(crate) fn run(this: &mut Interpreter<'_>, args: &[Value], state: &State) -> 
             }
             "--rcfile" | "--init-file" => {
                 if let Some((file, after)) = rest.split_first() {
-                    let text = this.content(file, state);
-                    this.nested(|this| this.code(&text, &mut inner))?;
+                    each(&this.contents(file, state), |text| {
+                        this.nested(|this| this.code(text, &mut inner))
+                    })?;
                     rest = after;
                 }
                 continue;
@@ -115,9 +116,10 @@ pub(crate) fn run(this: &mut Interpreter<'_>, args: &[Value], state: &State) -> 
     {
         inner.positional = Shared::new(args.to_vec());
         inner.zero = file.clone();
-        let content = this.content(file, state);
         let path = absolute(file, state);
-        return script_file(this, &path, file, &content, &mut inner);
+        return each(&this.contents(file, state), |content| {
+            script_file(this, &path, file, content, &mut inner.clone())
+        });
     }
     if from_stdin {
         inner.positional = Shared::new(rest.to_vec());
@@ -165,6 +167,17 @@ fn command_option(
     this.nested(|this| this.code(text, inner))
 }
 
+/// Runs every text that a file may hold. Gives what that prints.
+pub(crate) fn each(texts: &[Value], mut run: impl FnMut(&Value) -> Eval<Value>) -> Eval<Value> {
+    if let [text] = texts {
+        return run(text);
+    }
+    for text in texts {
+        run(text)?;
+    }
+    Ok(Value::output())
+}
+
 fn script_file(
     this: &mut Interpreter<'_>,
     path: &Value,
@@ -209,7 +222,7 @@ pub(crate) fn file(
         }
         let program = program.rsplit('/').next().unwrap_or_default();
         if !is_shell(program) {
-            return if this.written.contains_key(path) {
+            return if this.written.has(path) {
                 snippets::check(this, program, content, &inner).map(|()| Value::output())
             } else {
                 Ok(Value::output())

@@ -198,18 +198,16 @@ pub(crate) fn run(
 
 /// The scripts of a `package.json` that the command itself writes.
 fn scripts(this: &mut Interpreter<'_>, state: &State) -> Eval<()> {
-    let content = this.content(&absolute(&Value::known("package.json"), state), state);
-    let parsed: Option<serde_json::Value> = serde_json::from_str(content.raw()).ok();
-    let scripts = parsed
-        .as_ref()
-        .and_then(|json| json.get("scripts")?.as_object());
-    for code in scripts
-        .into_iter()
-        .flatten()
-        .filter_map(|(_, code)| code.as_str())
-    {
-        let mut inner = state.outside();
-        this.nested(|this| this.code(&Value::known(code), &mut inner))?;
+    for content in this.own_contents(&absolute(&Value::known("package.json"), state)) {
+        let parsed: Option<serde_json::Value> = serde_json::from_str(content.raw()).ok();
+        let scripts = parsed
+            .as_ref()
+            .and_then(|json| json.get("scripts")?.as_object());
+        let codes = scripts.into_iter().flatten();
+        for code in codes.filter_map(|(_, code)| code.as_str()) {
+            let mut inner = state.outside();
+            this.nested(|this| this.code(&Value::known(code), &mut inner))?;
+        }
     }
     Ok(())
 }

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use crate::redirects::{Sink, Sinks};
 use crate::syntax::Command;
 use crate::value::Value;
 use crate::variables::{Shared, Variable, Variables};
+use crate::venv::Venv;
 
 /// A function, and whether it is defined on every way that led here.
 #[derive(Clone, Debug)]
@@ -37,6 +39,12 @@ pub(crate) struct State {
     pub(crate) locals: Option<Shared<Vec<Local>>>,
     /// What runs when the shell ends, with the functions and variables that there are then.
     pub(crate) traps: Shared<Vec<Value>>,
+    /// Where what is written to the descriptors beyond standard output goes.
+    pub(crate) sinks: Shared<Sinks>,
+    /// Where `exec` sent standard output just now: the list of commands at hand takes it up.
+    pub(crate) reopened: Option<Sink>,
+    /// Whether an environment of the workspace is active.
+    pub(crate) venv: Venv,
     /// Which of a variable's values the present turn takes.
     pub(crate) picks: Vec<(String, usize)>,
 }
@@ -55,6 +63,9 @@ impl State {
             folders: Shared::default(),
             locals: None,
             traps: Shared::default(),
+            sinks: Shared::default(),
+            reopened: None,
+            venv: Venv::None,
             picks: Vec::new(),
         }
     }
@@ -103,11 +114,14 @@ impl State {
         self.folders = after.folders;
         self.stdin = after.stdin;
         self.positional = after.positional;
+        self.venv = after.venv;
     }
 
     /// The state after one of two ways led here: every variable may hold what either left.
     pub(crate) fn join(&mut self, other: &Self) {
         self.variables.join(&other.variables);
+        self.venv = self.venv.min(other.venv);
+        self.reopened = Sink::joined(self.reopened.take(), other.reopened.as_ref());
         if !self.functions.is_same(&other.functions) {
             for (name, function) in self.functions.iter_mut() {
                 function.certain &= other.functions.contains_key(name);

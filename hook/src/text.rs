@@ -1,4 +1,4 @@
-//! Escapes of `$'…'`, `printf` and `echo -e`.
+//! Escapes of `$'…'`, `printf` and `echo -e`, and quotes.
 
 /// Whose escapes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -7,6 +7,11 @@ pub(crate) enum Escapes {
     AnsiC,
     /// The format of `printf`, and its `%b`; `echo -e` writes octal with a leading zero.
     Printf,
+}
+
+/// A word as a shell has to read it to get this text.
+pub(crate) fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 /// Resolves backslash escapes.

@@ -217,3 +217,37 @@ fn the_denial_says_where_the_path_leads() {
         Some("echo x > dist/out/hosts")
     );
 }
+
+#[test]
+fn a_link_that_is_moved_leads_where_it_led() {
+    let place = Place::new("moved");
+    assert_eq!(
+        place.rule("mv logs moved && rm -rf moved/old"),
+        "delete.file"
+    );
+    assert_eq!(
+        place.rule("mv profile moved && echo x > moved/guard.toml"),
+        "guard.tamper"
+    );
+    assert_eq!(
+        place.rule("mv dist moved && echo x > moved/out/passwd"),
+        "system.write"
+    );
+    assert_eq!(
+        place.rule("mv dist/out . && echo x > out/passwd"),
+        "system.write"
+    );
+    assert_eq!(
+        place.rule("cp -a dist moved && echo x > moved/out/passwd"),
+        "system.write"
+    );
+    assert_eq!(place.rule("mv notes n && mv n m && cat m"), "secret.read");
+    assert_eq!(
+        place.rule("mv real moved && echo x > moved/a.txt"),
+        "passes"
+    );
+    assert_eq!(
+        place.rule("mv logs moved && echo x > moved/a.txt"),
+        "passes"
+    );
+}

@@ -106,8 +106,9 @@ pub(crate) fn run(
                 this.deny("remote.write", format!("{program} {}", file.shown()))?;
             }
             if this.has_written(&absolute(file, state)) {
-                let content = this.content(file, state);
-                this.nested(|this| check(this, program, &content, state))?;
+                for content in this.contents(file, state) {
+                    this.nested(|this| check(this, program, &content, state))?;
+                }
             } else if file.raw().starts_with("/dev/fd/") {
                 this.deny("shell.unknown-code", format!("{program} {}", file.shown()))?;
             }
@@ -150,8 +151,9 @@ fn operand_code(
             let code = state.stdin.clone().unwrap_or_default();
             this.nested(|this| check(this, program, &code, state))?;
         } else if pair[0].raw() == "-f" && this.has_written(&absolute(&pair[1], state)) {
-            let code = this.content(&pair[1], state);
-            this.nested(|this| check(this, program, &code, state))?;
+            for code in this.contents(&pair[1], state) {
+                this.nested(|this| check(this, program, &code, state))?;
+            }
         }
     }
     let from_file = args.iter().any(|arg| arg.raw().starts_with("-f"));

@@ -41,6 +41,8 @@ impl Scanner<'_> {
         self.node()?;
         self.pos += sign.len();
         self.blanks();
+        let mut both = sign.starts_with('&');
+        let descriptor = descriptor.or((sign == "<&").then_some(0));
         if op == RedirectOp::HereDoc {
             return self.heredoc_start(descriptor, sign == "<<-").map(Some);
         }
@@ -49,6 +51,7 @@ impl Scanner<'_> {
         };
         if op == RedirectOp::Duplicate && !is_descriptor(&target) {
             // `>& file` writes both outputs; `<& word` has an unknown descriptor.
+            both |= sign == ">&";
             op = if sign == ">&" {
                 RedirectOp::Write
             } else {
@@ -58,6 +61,7 @@ impl Scanner<'_> {
         Ok(Some(Redirect {
             descriptor,
             op,
+            both,
             target,
             heredoc: None,
         }))
@@ -128,6 +132,7 @@ impl Scanner<'_> {
         Ok(Redirect {
             descriptor,
             op: RedirectOp::HereDoc,
+            both: false,
             target,
             heredoc: Some(slot),
         })

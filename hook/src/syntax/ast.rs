@@ -118,6 +118,8 @@ pub(crate) enum RedirectOp {
 pub(crate) struct Redirect {
     pub(crate) descriptor: Option<u32>,
     pub(crate) op: RedirectOp,
+    /// `&>` and its like: the errors go there too.
+    pub(crate) both: bool,
     pub(crate) target: Word,
     /// The body, for a here-document; filled when its lines have been read.
     pub(crate) heredoc: Option<Rc<OnceCell<Heredoc>>>,

@@ -1,21 +1,10 @@
 //! The examples of every rule: what it must deny is denied by that rule or a stricter one, and
 //! the near misses pass.
 
-use std::path::PathBuf;
-
-use codex_ds_hook::{Context, NoFiles, Policy, evaluate};
+use codex_ds_hook::{Policy, evaluate};
 use codex_ds_rules::{Preset, RULES};
 
-fn context() -> Context<'static> {
-    Context {
-        cwd: PathBuf::from("/home/dev/work/llm-serve"),
-        workspace: PathBuf::from("/home/dev/work/llm-serve"),
-        home: PathBuf::from("/home/dev"),
-        user: "dev".to_owned(),
-        codex_home: PathBuf::from("/home/dev/.codex-ds"),
-        files: &NoFiles,
-    }
-}
+use super::{assert_none, context};
 
 #[test]
 fn examples_hold() {
@@ -39,12 +28,7 @@ fn examples_hold() {
             }
         }
     }
-    assert!(
-        wrong.is_empty(),
-        "{} wrong:\n{}",
-        wrong.len(),
-        wrong.join("\n")
-    );
+    assert_none(&wrong);
 }
 
 #[test]

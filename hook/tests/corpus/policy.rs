@@ -1,23 +1,10 @@
 //! `guard.toml`: what each key changes, and that no file loosens more than it says.
 
-use std::path::PathBuf;
-
-use codex_ds_hook::{
-    Context, NoFiles, Policy, default_policy_toml, evaluate, evaluate_tool, installed,
-};
+use codex_ds_hook::{Policy, default_policy_toml, evaluate, evaluate_tool, installed};
 use codex_ds_rules::Preset;
 use serde_json::json;
 
-fn context() -> Context<'static> {
-    Context {
-        cwd: PathBuf::from("/home/dev/work/llm-serve"),
-        workspace: PathBuf::from("/home/dev/work/llm-serve"),
-        home: PathBuf::from("/home/dev"),
-        user: "dev".to_owned(),
-        codex_home: PathBuf::from("/home/dev/.codex-ds"),
-        files: &NoFiles,
-    }
-}
+use super::context;
 
 /// The rule that denies a command under this policy.
 #[track_caller]

@@ -1,20 +1,10 @@
 //! Faults that users of this and other guards reported in public, each as a test of ours.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use codex_ds_hook::{Context, NoFiles, Policy, Verdict, evaluate, evaluate_patch, respond};
+use codex_ds_hook::{Policy, Verdict, evaluate_patch, respond};
 
-fn verdict(command: &str) -> Verdict {
-    let context = Context {
-        cwd: PathBuf::from("/home/dev/work/llm-serve"),
-        workspace: PathBuf::from("/home/dev/work/llm-serve"),
-        home: PathBuf::from("/home/dev"),
-        user: "dev".to_owned(),
-        codex_home: PathBuf::from("/home/dev/.codex-ds"),
-        files: &NoFiles,
-    };
-    evaluate(command, &Policy::default(), &context)
-}
+use super::{context, verdict};
 
 #[track_caller]
 fn denies(commands: &[&str]) {
@@ -95,16 +85,8 @@ fn openai_codex_16732_patches_are_not_shell() {
 /// A deny counts for patches as well.
 #[test]
 fn openai_codex_27833_patches_are_denied() {
-    let context = Context {
-        cwd: PathBuf::from("/w"),
-        workspace: PathBuf::from("/w"),
-        home: PathBuf::from("/home/dev"),
-        user: "dev".to_owned(),
-        codex_home: PathBuf::from("/home/dev/.codex-ds"),
-        files: &NoFiles,
-    };
     let patch = "*** Begin Patch\n*** Update File: ../etc/x\n*** Move to: /etc/passwd\n@@\n-a\n+b\n*** End Patch";
-    assert!(evaluate_patch(patch, &Policy::default(), &context).is_deny());
+    assert!(evaluate_patch(patch, &Policy::default(), &context()).is_deny());
 }
 
 /// There is no third answer: "ask" would let the command run, "allow" marks the hook as failed.

@@ -1,25 +1,10 @@
 //! A command that is denied stays denied under every rewriting that keeps its meaning, and no text
 //! whatever makes the guard fail.
 
-use std::path::PathBuf;
-
-use codex_ds_hook::{Context, NoFiles, Policy, Verdict, evaluate, explain};
+use codex_ds_hook::{Policy, explain};
 use proptest::prelude::*;
 
-fn context() -> Context<'static> {
-    Context {
-        cwd: PathBuf::from("/home/dev/work/llm-serve"),
-        workspace: PathBuf::from("/home/dev/work/llm-serve"),
-        home: PathBuf::from("/home/dev"),
-        user: "dev".to_owned(),
-        codex_home: PathBuf::from("/home/dev/.codex-ds"),
-        files: &NoFiles,
-    }
-}
-
-fn verdict(command: &str) -> Verdict {
-    evaluate(command, &Policy::default(), &context())
-}
+use super::{context, verdict};
 
 /// Commands of plain words, each denied.
 const DENIED: &[&[&str]] = &[

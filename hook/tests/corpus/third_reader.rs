@@ -4,15 +4,14 @@
 //! It is not in the guard itself: on some texts it never ends, and it reads none of what follows a
 //! mistake. So it reads here in a thread of its own, and a text that takes it too long is passed over.
 
-use std::path::PathBuf;
 use std::sync::mpsc;
 use std::time::Duration;
 
 use brush_parser::ast::{
     self, AndOr, Command, CommandPrefixOrSuffixItem, CompoundCommand, CompoundList,
 };
-use codex_ds_hook::{Context, NoFiles, Policy, explain};
-use codex_ds_rules::Preset;
+
+use super::assert_found;
 
 /// How long brush may read one text. It takes microseconds, or for ever.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -102,42 +101,10 @@ fn compounds(compound: &CompoundCommand, names: &mut Vec<String>) {
 
 #[test]
 fn every_command_that_brush_reads_is_found() {
-    let context = Context {
-        cwd: PathBuf::from("/home/dev/work/llm-serve"),
-        workspace: PathBuf::from("/home/dev/work/llm-serve"),
-        home: PathBuf::from("/home/dev"),
-        user: "dev".to_owned(),
-        codex_home: PathBuf::from("/home/dev/.codex-ds"),
-        files: &NoFiles,
-    };
-    let policy = Policy::builtin(Preset::Dev);
-    let (mut compared, mut missing) = (0, Vec::new());
-    for file in ["allow.tsv", "allow-more.tsv", "allow-wide.tsv"] {
-        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-            .join("tests/cases")
-            .join(file);
-        for line in std::fs::read_to_string(path)
-            .expect("the case file")
-            .lines()
-        {
-            let (_, json) = line.split_once('\t').expect("class, tab, JSON");
-            let command: String = serde_json::from_str(json).expect("a JSON string");
-            if command.len() > LONGEST {
-                continue;
-            }
-            let Some(names) = names_by_brush(&command) else {
-                continue;
-            };
-            let steps = explain(&command, &policy, &context).steps;
-            let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_./".contains(&b);
-            for name in names.iter().filter(|name| name.bytes().all(plain)) {
-                compared += 1;
-                if !steps.iter().any(|step| step.words.first() == Some(name)) {
-                    missing.push(format!("{name} in {command:?}"));
-                }
-            }
-        }
-    }
-    assert!(compared > 2_000, "only {compared} commands were compared");
-    assert!(missing.is_empty(), "{}", missing.join("\n"));
+    let files = ["allow.tsv", "allow-more.tsv", "allow-wide.tsv"];
+    assert_found(&files, 2_000, |command| {
+        (command.len() <= LONGEST)
+            .then(|| names_by_brush(command))
+            .flatten()
+    });
 }
