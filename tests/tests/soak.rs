@@ -196,10 +196,17 @@ fn serve(stream: TcpStream) {
         if reader.read_exact(&mut body).is_err() {
             return;
         }
-        let fault = FAULTS
+        let Some(fault) = FAULTS
             .iter()
             .find(|fault| path.contains(&format!("fault={fault} ")))
-            .expect("the path names a fault");
+        else {
+            // The dump looks for counters: there are none.
+            let none = "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n";
+            if stream.write_all(none.as_bytes()).is_err() {
+                return;
+            }
+            continue;
+        };
         let event = "data: {\"type\":\"response.output_text.delta\",\"delta\":\"x\"}\n\n";
         let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
         let chunk = format!("{:x}\r\n{event}\r\n", event.len());

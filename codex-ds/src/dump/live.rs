@@ -29,7 +29,7 @@ use crate::{exit, home, ui};
 
 /// How long requests that are still under way get when Codex has ended.
 const LINGER: Duration = Duration::from_secs(2);
-/// How long the disk gets at the end.
+/// How long the disk may stand still at the end before the rest is given up.
 pub(super) const DISK: Duration = Duration::from_secs(10);
 
 /// Runs the command.

@@ -79,11 +79,20 @@ impl Message {
     }
 }
 
+/// What stands between whoever hands messages over and the thread that writes them.
+#[derive(Debug, Default)]
+struct Queue {
+    /// What all messages in it cost.
+    waiting: AtomicUsize,
+    /// Messages that have been written.
+    written: AtomicU64,
+}
+
 /// What the handle and its exchanges share.
 #[derive(Debug)]
 struct Shared {
     sender: Sender<Message>,
-    waiting: Arc<AtomicUsize>,
+    queue: Arc<Queue>,
     numbers: AtomicU64,
     /// Bytes that were dropped, of all exchanges.
     lost: AtomicU64,
@@ -93,9 +102,9 @@ impl Shared {
     /// Hands a message over; false when there is no room for its copy.
     fn send(&self, message: Message, room: usize) -> bool {
         let cost = message.cost();
-        let before = self.waiting.fetch_add(cost, Ordering::Relaxed);
+        let before = self.queue.waiting.fetch_add(cost, Ordering::Relaxed);
         if before + cost > room || self.sender.send(message).is_err() {
-            self.waiting.fetch_sub(cost, Ordering::Relaxed);
+            self.queue.waiting.fetch_sub(cost, Ordering::Relaxed);
             return false;
         }
         true
@@ -129,8 +138,8 @@ impl Recorder {
         options: WriterOptions,
     ) -> Result<Self> {
         let (sender, receiver) = mpsc::channel();
-        let waiting = Arc::new(AtomicUsize::new(0));
-        let freed = Arc::clone(&waiting);
+        let queue = Arc::new(Queue::default());
+        let emptied = Arc::clone(&queue);
         let mut writer = Writer::new(sink, options);
         let header = header.clone();
         let thread = std::thread::Builder::new()
@@ -139,13 +148,13 @@ impl Recorder {
                 step_back();
                 // Here already: the first line must not make anyone wait for the disk either.
                 writer.begin(header);
-                run(&receiver, &freed, &mut writer);
+                run(&receiver, &emptied, &mut writer);
             })
             .context("cannot start the writing thread")?;
         Ok(Self {
             shared: Arc::new(Shared {
                 sender,
-                waiting,
+                queue,
                 numbers: AtomicU64::new(0),
                 lost: AtomicU64::new(0),
             }),
@@ -202,13 +211,25 @@ impl Recorder {
         Arc::strong_count(&self.shared) - 1
     }
 
-    /// Waits until all that was handed over is written, at most so long; false if it is not then.
+    /// Waits until all that was handed over is written; false if nothing at all was for so long. A
+    /// thread that is slow, on a machine that is busy, is waited for.
     #[must_use]
-    pub fn flush(&self, limit: Duration) -> bool {
+    pub fn flush(&self, patience: Duration) -> bool {
         let (done, wait) = mpsc::channel();
-        self.shared.send(Message::Flush(done), usize::MAX)
-            // The other end only ever hangs up.
-            && wait.recv_timeout(limit) == Err(mpsc::RecvTimeoutError::Disconnected)
+        if !self.shared.send(Message::Flush(done), usize::MAX) {
+            return false;
+        }
+        let written = || self.shared.queue.written.load(Ordering::Relaxed);
+        let mut before = written();
+        // The other end only ever hangs up.
+        while wait.recv_timeout(patience) == Err(mpsc::RecvTimeoutError::Timeout) {
+            let now = written();
+            if now == before {
+                return false;
+            }
+            before = now;
+        }
+        true
     }
 }
 
@@ -238,7 +259,7 @@ pub struct WriterOptions {
     pub on_failure: Box<dyn FnMut(&std::io::Error) + Send>,
 }
 
-fn run(receiver: &Receiver<Message>, waiting: &AtomicUsize, writer: &mut Writer) {
+fn run(receiver: &Receiver<Message>, queue: &Queue, writer: &mut Writer) {
     loop {
         let message = match receiver.try_recv() {
             Ok(message) => message,
@@ -254,7 +275,8 @@ fn run(receiver: &Receiver<Message>, waiting: &AtomicUsize, writer: &mut Writer)
         };
         let cost = message.cost();
         writer.take(message);
-        waiting.fetch_sub(cost, Ordering::Relaxed);
+        queue.waiting.fetch_sub(cost, Ordering::Relaxed);
+        queue.written.fetch_add(1, Ordering::Relaxed);
     }
     writer.flush();
 }

@@ -170,6 +170,31 @@ fn a_disk_that_hangs_costs_the_copy_and_nothing_else() {
 }
 
 #[test]
+fn a_disk_that_is_slow_is_waited_for() {
+    let (go, wait): (SyncSender<()>, _) = mpsc::sync_channel(0);
+    let disk = Disk {
+        wait: Some(Arc::new(Mutex::new(wait))),
+        ..Disk::default()
+    };
+    let recorder = start(&disk, options(true));
+    for _ in 0..20 {
+        // Each body fills what is gathered before it is written, and so is a write of its own.
+        let body = "x".repeat(300 << 10);
+        request(&recorder, &HeaderMap::new(), &body).end(Outcome::Complete);
+    }
+    let slow = std::thread::spawn(move || {
+        while go.send(()).is_ok() {
+            std::thread::sleep(Duration::from_millis(150));
+        }
+    });
+    // All of it takes longer than that, no one write does.
+    assert!(recorder.flush(Duration::from_secs(2)));
+    assert_eq!(disk.session().exchanges.len(), 20);
+    drop((recorder, disk));
+    slow.join().unwrap();
+}
+
+#[test]
 fn a_full_disk_tears_one_line_and_is_told_once() {
     let disk = Disk {
         room: Some(500),
