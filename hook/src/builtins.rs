@@ -2,6 +2,7 @@
 
 use crate::call::joined;
 use crate::interpreter::{Eval, Interpreter};
+use crate::options::{Word, takes_value, walk};
 use crate::places::absolute;
 use crate::shells;
 use crate::state::State;
@@ -289,23 +290,16 @@ fn source(this: &mut Interpreter<'_>, args: &[Value], state: &mut State) -> Eval
 
 /// `read`: takes one line of standard input.
 fn read(this: &mut Interpreter<'_>, args: &[Value], state: &mut State) -> Eval<()> {
+    const VALUES: &[&str] = &["-a", "-d", "-i", "-n", "-N", "-p", "-t", "-u"];
     let mut names = Vec::new();
     let mut array = None;
-    let mut raw_rest = args.iter();
-    while let Some(arg) = raw_rest.next() {
-        match arg.raw() {
-            "-a" => array = raw_rest.next().map(|name| name.raw().to_owned()),
-            "-d" | "-i" | "-n" | "-N" | "-p" | "-t" | "-u" => {
-                raw_rest.next();
+    for word in walk(args, |option| takes_value(option, VALUES)) {
+        match word {
+            Word::Option(option, Some(name)) if option.raw().ends_with('a') => {
+                array = Some(name.raw().to_owned());
             }
-            option if option.starts_with('-') => {
-                if option.ends_with('a') {
-                    array = raw_rest.next().map(|name| name.raw().to_owned());
-                } else if option.ends_with(['d', 'p', 'n', 't', 'u']) {
-                    raw_rest.next();
-                }
-            }
-            name => names.push(name.to_owned()),
+            Word::Option(..) => {}
+            Word::Operand(name) => names.push(name.raw().to_owned()),
         }
     }
     if names.is_empty() && array.is_none() {

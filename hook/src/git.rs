@@ -1,6 +1,7 @@
 //! Git runs other programs: aliases, hooks, editors, helpers.
 
 use crate::interpreter::{Eval, Interpreter};
+use crate::options::leading;
 use crate::places::absolute;
 use crate::state::State;
 use crate::value::Value;
@@ -42,35 +43,35 @@ const DRIVER_COMMANDS: &[&str] = &[
     "clean", "smudge", "process", "command", "textconv", "driver", "cmd", "path",
 ];
 
+/// Options with a value in front of the subcommand.
+const VALUES: &[&str] = &[
+    "-C",
+    "-c",
+    "--git-dir",
+    "--work-tree",
+    "--namespace",
+    "--exec-path",
+    "--super-prefix",
+];
+
 /// Checks what a git command runs.
 pub(crate) fn check(this: &mut Interpreter<'_>, args: &[Value], state: &mut State) -> Eval<()> {
     let mut inner = state.clone();
-    let mut rest = args;
-    while let Some((arg, after)) = rest.split_first() {
-        let raw = arg.raw();
-        rest = after;
-        match raw {
-            "-C" | "--git-dir" | "--work-tree" | "--namespace" | "--exec-path"
-            | "--super-prefix" => {
-                if let (true, Some(folder)) = (raw == "-C", rest.first()) {
-                    inner.cwd = absolute(folder, &inner);
-                }
-                rest = rest.get(1..).unwrap_or_default();
-            }
-            "-c" => {
-                if let Some((setting, after)) = rest.split_first() {
-                    configured(this, setting, &mut inner)?;
-                    rest = after;
-                }
-            }
-            _ if raw.starts_with("--config-env") || raw.starts_with("--exec-path=") => {
+    let (options, rest) = leading(args, |option| VALUES.contains(&option));
+    for (option, value) in options {
+        match (option.raw(), value) {
+            ("-C", Some(folder)) => inner.cwd = absolute(folder, &inner),
+            ("-c", Some(setting)) => configured(this, setting, &mut inner)?,
+            (raw, _) if raw.starts_with("--config-env") || raw.starts_with("--exec-path=") => {
                 return this.deny("git.config", raw);
             }
-            _ if raw.starts_with('-') => {}
-            _ => return subcommand(this, raw, rest, &mut inner),
+            _ => {}
         }
     }
-    Ok(())
+    match rest.split_first() {
+        Some((name, args)) => subcommand(this, name.raw(), args, &mut inner),
+        None => Ok(()),
+    }
 }
 
 /// `-c key=value`.

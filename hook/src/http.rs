@@ -4,7 +4,7 @@ use codex_ds_rules::effects::Act;
 
 use crate::call::joined;
 use crate::interpreter::{Eval, Interpreter};
-use crate::options::takes_value;
+use crate::options::{Word, takes_value, walk};
 use crate::state::State;
 use crate::value::Value;
 
@@ -162,23 +162,25 @@ pub(crate) fn curl(this: &Interpreter<'_>, args: &[Value], state: &State) -> Eva
     let mut reads = false;
     let mut unix = false;
     let mut urls = Vec::new();
-    let mut rest = args.iter();
-    while let Some(arg) = rest.next() {
-        let raw = arg.raw();
-        if raw.len() < 2 || !raw.starts_with('-') {
-            urls.push(arg.clone());
-            continue;
-        }
+    let takes = |option: &str| takes_value(option, CURL_VALUES);
+    for word in walk(args, takes) {
+        let (raw, next) = match word {
+            Word::Operand(url) => {
+                urls.push(url.clone());
+                continue;
+            }
+            Word::Option(option, value) => (option.raw(), value),
+        };
         let (name, value) =
             if let (true, Some((name, value))) = (raw.starts_with("--"), raw.split_once('=')) {
                 (name.to_owned(), Some(Value::known(value)))
-            } else if takes_value(raw, CURL_VALUES) {
+            } else if takes(raw) {
                 let name = if raw.starts_with("--") {
                     raw.to_owned()
                 } else {
                     format!("-{}", raw.chars().last().unwrap_or(' '))
                 };
-                (name, rest.next().cloned())
+                (name, next.cloned())
             } else if let Some((name, value)) = short_with_value(raw) {
                 (name, Some(Value::known(value)))
             } else {

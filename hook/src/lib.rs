@@ -16,7 +16,7 @@
 //! | the program: Codex's request, the home, the log and the grants | `program`, `protocol`, `installed`, `record`, `mask` |
 //! | what is denied, and how much work it may take | `policy`, `budgets`, `limits` |
 //! | text to commands | `syntax`, `characters` |
-//! | words to values | `expand`, `braces`, `operators`, `arithmetic`, `text`, `value` |
+//! | words to values | `expand`, `parameters`, `braces`, `operators`, `arithmetic`, `text`, `value` |
 //! | commands in order, branches, loops, and what a shell knows | `interpreter`, `flow`, `state`, `variables` |
 //! | one command: what it is | `call`, `judge`, `options`, `candidates`, `builtins` |
 //! | what it prints, where that goes, and what files hold then | `outputs`, `decode`, `redirects`, `contents` |
@@ -69,6 +69,7 @@ mod mask;
 mod operators;
 mod options;
 mod outputs;
+mod parameters;
 mod patch;
 mod places;
 mod policy;

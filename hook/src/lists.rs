@@ -4,7 +4,7 @@ use codex_ds_rules::effects::Act;
 
 use crate::call::joined;
 use crate::interpreter::{Eval, Interpreter};
-use crate::options::takes_value;
+use crate::options::{leading, takes_value};
 use crate::state::State;
 use crate::value::Value;
 
@@ -237,39 +237,22 @@ pub(crate) fn xargs(this: &mut Interpreter<'_>, args: &[Value], state: &mut Stat
     let mut replace: Option<String> = None;
     let mut whole = false;
     let mut from_file = false;
-    let mut rest = args;
-    while let Some((arg, after)) = rest.split_first()
-        && arg.raw().len() > 1
-        && arg.raw().starts_with('-')
-    {
-        let raw = arg.raw();
-        rest = after;
+    let (options, rest) = leading(args, |option| takes_value(option, VALUES));
+    for (option, value) in options {
+        let raw = option.raw();
         whole |= matches!(raw, "-0" | "--null" | "-d" | "--delimiter")
             || raw.starts_with("--delimiter=")
             || (!raw.starts_with("--") && raw.contains('0'));
         from_file |= raw.starts_with("-a") || raw.starts_with("--arg-file");
-        if raw == "-i" || raw == "--replace" {
-            replace = Some("{}".to_owned());
-        } else if let Some(text) = raw
-            .strip_prefix("-I")
-            .or_else(|| raw.strip_prefix("-J"))
-            .or_else(|| raw.strip_prefix("--replace="))
-            .or_else(|| raw.strip_prefix("-i"))
-        {
-            if !text.is_empty() {
-                replace = Some(text.to_owned());
-            } else if let Some((text, after)) = rest.split_first() {
-                replace = Some(text.raw().to_owned());
-                rest = after;
-            }
-            continue;
-        }
-        if raw == "--" {
-            break;
-        }
-        if takes_value(raw, VALUES) {
-            rest = rest.get(1..).unwrap_or_default();
-        }
+        let mark = ["-I", "-J", "--replace=", "-i"]
+            .iter()
+            .find_map(|name| raw.strip_prefix(name));
+        replace = match (raw, mark, value) {
+            ("-i" | "--replace", ..) => Some("{}".to_owned()),
+            (_, Some(""), Some(mark)) => Some(mark.raw().to_owned()),
+            (_, Some(mark), _) if !mark.is_empty() => Some(mark.to_owned()),
+            _ => replace,
+        };
     }
     let items: Vec<Value> = match &state.stdin {
         Some(text) if !from_file && (text.is_known() || text.is_glob()) && !text.is_empty() => {
@@ -341,19 +324,10 @@ pub(crate) fn parallel(
         "--max-procs",
     ];
     const MARK: &str = "__parallel_item";
-    let mut rest = args;
-    let mut remote = false;
-    while let Some((arg, after)) = rest.split_first()
-        && arg.raw().len() > 1
-        && arg.raw().starts_with('-')
-    {
-        remote |= matches!(arg.raw(), "-S" | "--sshlogin" | "--onall" | "--nonall");
-        rest = if takes_value(arg.raw(), VALUES) {
-            after.get(1..).unwrap_or_default()
-        } else {
-            after
-        };
-    }
+    let (options, rest) = leading(args, |option| takes_value(option, VALUES));
+    let remote = options
+        .iter()
+        .any(|(option, _)| matches!(option.raw(), "-S" | "--sshlogin" | "--onall" | "--nonall"));
     let separator = |word: &Value| matches!(word.raw(), ":::" | "::::" | ":::+" | "::::+");
     let end = rest.iter().position(separator).unwrap_or(rest.len());
     let command = &rest[..end];

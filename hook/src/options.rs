@@ -1,4 +1,5 @@
-//! The one walk over a command's words: options, their values, and operands.
+//! The one walk over a command's words: options, their values, and operands. Programs that end
+//! their options at the first operand have [`leading`].
 
 use crate::value::Value;
 
@@ -28,6 +29,28 @@ pub(crate) fn walk(args: &[Value], takes: impl Fn(&str) -> bool) -> impl Iterato
         let value = if takes(arg.raw()) { rest.next() } else { None };
         Some(Word::Option(arg, value))
     })
+}
+
+/// The options in front of the first operand, each with the next word where that is its value,
+/// and the words behind them.
+pub(crate) fn leading(
+    args: &[Value],
+    takes: impl Fn(&str) -> bool,
+) -> (Vec<(&Value, Option<&Value>)>, &[Value]) {
+    let mut options = Vec::new();
+    let mut rest = args;
+    while let Some((option, after)) = rest.split_first().filter(|(word, _)| is_option(word)) {
+        rest = after;
+        if option.raw() == "--" {
+            break;
+        }
+        let value = after.first().filter(|_| takes(option.raw()));
+        if value.is_some() {
+            rest = &after[1..];
+        }
+        options.push((option, value));
+    }
+    (options, rest)
 }
 
 /// Whether a word is an option: a dash and more.

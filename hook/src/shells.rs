@@ -3,7 +3,7 @@
 use codex_ds_rules::wrappers::Where;
 
 use crate::interpreter::{Eval, Interpreter};
-use crate::options::takes_value;
+use crate::options::{leading, takes_value};
 use crate::places::absolute;
 use crate::snippets;
 use crate::state::State;
@@ -139,21 +139,12 @@ pub(crate) fn run(this: &mut Interpreter<'_>, args: &[Value], state: &State) -> 
 /// `-c TEXT [NAME ARGS…]`; options may still stand before the text.
 fn command_option(
     this: &mut Interpreter<'_>,
-    mut rest: &[Value],
-    mut checks_only: bool,
+    rest: &[Value],
+    checks_only: bool,
     inner: &mut State,
 ) -> Eval<Value> {
-    while let Some((arg, after)) = rest.split_first()
-        && arg.raw().len() > 1
-        && arg.raw().starts_with('-')
-    {
-        checks_only |= arg.raw() == "-n";
-        rest = if takes_value(arg.raw(), VALUES) {
-            after.get(1..).unwrap_or_default()
-        } else {
-            after
-        };
-    }
+    let (options, rest) = leading(rest, |option| takes_value(option, VALUES));
+    let checks_only = checks_only || options.iter().any(|(option, _)| option.raw() == "-n");
     let Some((text, args)) = rest.split_first() else {
         return Ok(Value::default());
     };

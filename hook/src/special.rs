@@ -4,6 +4,7 @@ use codex_ds_rules::effects::Act;
 
 use crate::call::joined;
 use crate::interpreter::{Eval, Interpreter};
+use crate::options::{Word, walk};
 use crate::places::absolute;
 use crate::state::State;
 use crate::value::Value;
@@ -332,23 +333,21 @@ fn scheduled(this: &mut Interpreter<'_>, args: &[Value], state: &mut State) -> E
 
 /// Editors run commands given on the command line, or after `!` in what they read.
 fn editor(this: &mut Interpreter<'_>, args: &[Value], state: &mut State) -> Eval<()> {
+    const COMMANDS: &[&str] = &["-c", "--cmd", "--eval", "-eval", "-e", "--execute", "-S"];
     let mut texts: Vec<Value> = Vec::new();
-    let mut rest = args.iter();
-    while let Some(arg) = rest.next() {
-        let raw = arg.raw();
-        match raw {
-            "-c" | "--cmd" | "--eval" | "-eval" | "-e" | "--execute" | "-S" => {
-                texts.extend(rest.next().cloned());
+    let takes = |option: &str| {
+        COMMANDS.contains(&option) || option.starts_with("-s") && option.ends_with('c')
+    };
+    for word in walk(args, takes) {
+        let attached = match word {
+            Word::Option(_, Some(text)) => {
+                texts.push(text.clone());
+                continue;
             }
-            _ if raw.starts_with("-s") && raw.ends_with('c') => texts.extend(rest.next().cloned()),
-            _ => {
-                if let Some(text) = raw.strip_prefix('+') {
-                    texts.push(Value::known(text));
-                } else if let Some(text) = raw.strip_prefix("--eval=") {
-                    texts.push(Value::known(text));
-                }
-            }
-        }
+            Word::Option(option, None) => option.raw().strip_prefix("--eval="),
+            Word::Operand(operand) => operand.raw().strip_prefix('+'),
+        };
+        texts.extend(attached.map(Value::known));
     }
     if let Some(text) = &state.stdin {
         texts.extend(text.raw().lines().map(Value::known));

@@ -4,7 +4,8 @@
 use codex_ds_rules::effects::Act;
 
 use super::arguments::{Argument, decodes};
-use super::calls::{Reader, check, looked_up, plain};
+use super::calls::{Reader, check, plain};
+use super::names::looked_up;
 use super::table::{Does, METHODS};
 use super::tokens::Token;
 use crate::interpreter::Eval;

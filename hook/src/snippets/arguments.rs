@@ -10,6 +10,24 @@ pub(super) enum Argument {
     List(Vec<Value>),
 }
 
+/// `Path("x")`, `expanduser("x")` and `str("x")` are the text in them.
+const KEEPS: &[&str] = &[
+    "Path",
+    "expanduser",
+    "str",
+    "abspath",
+    "expandvars",
+    "resolve",
+    "PosixPath",
+    "String",
+    "normpath",
+    "URI",
+    "URL",
+];
+
+/// Calls that put the parts of a path together.
+const JOINS: &[&str] = &["path.join", "path.resolve", "posixpath.join", "File.join"];
+
 impl Reader<'_, '_> {
     /// The arguments of a call, as far as they are constants.
     pub(super) fn arguments(&self, tokens: &[Token]) -> Vec<Argument> {
@@ -49,50 +67,28 @@ impl Reader<'_, '_> {
         {
             return self.argument(constant, depth + 1);
         }
-        // `Path("x")`, `expanduser("x")` and `str("x")` are the text in them.
         if let [
             Token::Name(name),
             Token::Sign('('),
             inner @ ..,
             Token::Sign(')'),
         ] = part
-            && [
-                "Path",
-                "expanduser",
-                "str",
-                "abspath",
-                "expandvars",
-                "resolve",
-                "PosixPath",
-                "String",
-                "normpath",
-                "URI",
-                "URL",
-            ]
-            .contains(&name.rsplit('.').next().unwrap_or_default())
         {
-            return self.argument(inner, depth + 1);
-        }
-        if let [
-            Token::Name(name),
-            Token::Sign('('),
-            inner @ ..,
-            Token::Sign(')'),
-        ] = part
-            && ["path.join", "path.resolve", "posixpath.join", "File.join"]
-                .iter()
-                .any(|join| name.ends_with(join))
-        {
-            let mut path = Value::default();
-            for item in split(inner) {
-                if let Argument::Text(text) = self.argument(item, depth + 1) {
-                    if !path.is_empty() {
-                        path.push("/");
-                    }
-                    path.push_value(&text);
-                }
+            if KEEPS.contains(&name.rsplit('.').next().unwrap_or_default()) {
+                return self.argument(inner, depth + 1);
             }
-            return Argument::Text(path);
+            if JOINS.iter().any(|join| name.ends_with(join)) {
+                let mut path = Value::default();
+                for item in split(inner) {
+                    if let Argument::Text(text) = self.argument(item, depth + 1) {
+                        if !path.is_empty() {
+                            path.push("/");
+                        }
+                        path.push_value(&text);
+                    }
+                }
+                return Argument::Text(path);
+            }
         }
         // `{args: ["x"]}`.
         if let [Token::Sign('{'), inner @ .., Token::Sign('}')] = part

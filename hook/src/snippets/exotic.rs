@@ -8,49 +8,6 @@ use crate::interpreter::{Eval, Interpreter};
 use crate::state::State;
 use crate::value::Value;
 
-/// Interpreters of these languages.
-const PROGRAMS: &[&str] = &[
-    "elixir",
-    "iex",
-    "erl",
-    "groovy",
-    "scala",
-    "jshell",
-    "guile",
-    "racket",
-    "sbcl",
-    "clojure",
-    "clj",
-    "bb",
-    "swipl",
-    "ghc",
-    "ghci",
-    "runghc",
-    "runhaskell",
-    "ocaml",
-    "raku",
-    "crystal",
-    "kotlin",
-    "kotlinc",
-    "swift",
-    "octave",
-    "matlab",
-    "osascript",
-    "nim",
-    "gforth",
-    "gprolog",
-    "janet",
-    "fennel",
-    "ecl",
-    "clisp",
-    "dotnet-script",
-    "csharprepl",
-    "fsi",
-    "sqlcl",
-    "v",
-    "vlang",
-];
-
 /// Words that start a program.
 const STARTS: &[&str] = &[
     "system",
@@ -95,10 +52,6 @@ const DELETES: &[&str] = &[
     "rmtree",
     "deleteIfExists",
 ];
-
-pub(super) fn is_exotic(program: &str) -> bool {
-    PROGRAMS.contains(&program)
-}
 
 /// Checks a snippet.
 pub(super) fn check(

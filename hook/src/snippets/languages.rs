@@ -1,6 +1,10 @@
 //! How the interpreters of other languages take code.
 
 /// How an interpreter takes code.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a trait of its own of a language"
+)]
 pub(super) struct Language {
     /// Base names, a trailing `*` for versions.
     pub(super) names: &'static [&'static str],
@@ -16,7 +20,23 @@ pub(super) struct Language {
     pub(super) bare: bool,
     /// Whether the first operand is code.
     pub(super) operand: bool,
+    /// Whether its syntax is not read: only its words and strings count.
+    pub(super) exotic: bool,
 }
+
+const BASE: Language = Language {
+    names: &[],
+    code: &[],
+    values: &[],
+    comments: &["#"],
+    backticks: false,
+    bare: false,
+    operand: false,
+    exotic: false,
+};
+
+/// What gdb and the interpreters beyond the common ones take code in.
+const CODE: &[&str] = &["-e", "--eval", "-eval", "-ex", "--ex", "-c", "--execute"];
 
 static LANGUAGES: &[Language] = &[
     Language {
@@ -30,46 +50,37 @@ static LANGUAGES: &[Language] = &[
         ],
         code: &["-c"],
         values: &["-W", "-X", "--check-hash-based-pycs", "-Q"],
-        comments: &["#"],
-        backticks: false,
-        bare: false,
-        operand: false,
+        ..BASE
     },
     Language {
         names: &["perl*"],
         code: &["-e", "-E"],
         values: &["-I"],
-        comments: &["#"],
         backticks: true,
         bare: true,
-        operand: false,
+        ..BASE
     },
     Language {
         names: &["ruby*", "jruby", "irb"],
         code: &["-e"],
         values: &["-I", "-r", "-C"],
-        comments: &["#"],
         backticks: true,
         bare: true,
-        operand: false,
+        ..BASE
     },
     Language {
         names: &["node", "nodejs", "bun", "tsx", "ts-node", "qjs", "d8"],
         code: &["-e", "--eval", "-p", "--print", "-pe"],
         values: &["-r", "--require", "--import", "--loader", "--env-file"],
         comments: &["//"],
-        backticks: false,
-        bare: false,
-        operand: false,
+        ..BASE
     },
     Language {
         names: &["deno"],
         code: &["-e"],
         values: &["--config", "-c"],
         comments: &["//"],
-        backticks: false,
-        bare: false,
-        operand: false,
+        ..BASE
     },
     Language {
         names: &["php*"],
@@ -78,16 +89,15 @@ static LANGUAGES: &[Language] = &[
         comments: &["//", "#"],
         backticks: true,
         bare: true,
-        operand: false,
+        ..BASE
     },
     Language {
         names: &["lua*", "luajit", "texlua"],
         code: &["-e"],
         values: &["-l"],
         comments: &["--"],
-        backticks: false,
         bare: true,
-        operand: false,
+        ..BASE
     },
     Language {
         names: &[
@@ -110,46 +120,35 @@ static LANGUAGES: &[Language] = &[
             "--assign",
             "--file",
         ],
-        comments: &["#"],
-        backticks: false,
-        bare: false,
         operand: true,
+        ..BASE
     },
     Language {
         names: &["Rscript", "R", "r", "littler"],
         code: &["-e"],
-        values: &[],
-        comments: &["#"],
-        backticks: false,
-        bare: false,
-        operand: false,
+        ..BASE
     },
     Language {
         names: &["julia"],
         code: &["-e", "-E", "--eval", "--print"],
         values: &["-p", "-t", "-J", "-L"],
-        comments: &["#"],
         backticks: true,
-        bare: false,
-        operand: false,
+        ..BASE
     },
     Language {
         names: &["tclsh*", "wish", "expect"],
         code: &["-c"],
-        values: &[],
-        comments: &["#"],
-        backticks: false,
         bare: true,
-        operand: false,
+        ..BASE
     },
     Language {
         names: &["osascript"],
         code: &["-e"],
         values: &["-l"],
         comments: &["--"],
-        backticks: false,
         bare: true,
-        operand: false,
+        exotic: true,
+        ..BASE
     },
     Language {
         names: &[
@@ -165,7 +164,6 @@ static LANGUAGES: &[Language] = &[
             "clojure",
             "bb",
             "swipl",
-            "gdb",
             "ghc",
             "ghci",
             "ocaml",
@@ -182,30 +180,31 @@ static LANGUAGES: &[Language] = &[
             "clisp",
             "ecl",
         ],
-        code: &["-e", "--eval", "-eval", "-ex", "--ex", "-c", "--execute"],
-        values: &[],
+        code: CODE,
         comments: &["#", "//", ";;"],
-        backticks: false,
         bare: true,
-        operand: false,
+        exotic: true,
+        ..BASE
+    },
+    Language {
+        names: &["gdb"],
+        code: CODE,
+        comments: &["#", "//", ";;"],
+        bare: true,
+        ..BASE
     },
     Language {
         names: &["octave", "matlab"],
         code: &["--eval", "-batch", "-r"],
-        values: &[],
         comments: &["%", "#"],
-        backticks: false,
-        bare: false,
-        operand: false,
+        exotic: true,
+        ..BASE
     },
     Language {
         names: &["lldb"],
         code: &["-o", "--one-line", "-k"],
         values: &["-s", "-f"],
-        comments: &["#"],
-        backticks: false,
-        bare: false,
-        operand: false,
+        ..BASE
     },
 ];
 
@@ -215,6 +214,24 @@ pub(super) const INTERACTIVE: &[&str] = &[
     "lua", "luajit", "R", "julia", "ghci", "iex", "erl", "jshell", "scala", "groovy", "guile",
     "racket", "sbcl", "ocaml", "swipl", "tclsh", "deno", "bun",
 ];
+
+/// Interpreters of exotic languages that take no code on the command line: scripts name them.
+const SCRIPTED: &[&str] = &[
+    "gforth",
+    "gprolog",
+    "fennel",
+    "dotnet-script",
+    "csharprepl",
+    "fsi",
+    "sqlcl",
+    "v",
+    "vlang",
+];
+
+/// Whether a program's language is one whose syntax is not read.
+pub(super) fn is_exotic(program: &str) -> bool {
+    SCRIPTED.contains(&program) || language(program).is_some_and(|language| language.exotic)
+}
 
 pub(super) fn language(program: &str) -> Option<&'static Language> {
     let stem = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');

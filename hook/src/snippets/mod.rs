@@ -7,6 +7,8 @@ mod calls;
 mod exotic;
 mod languages;
 mod libraries;
+mod names;
+mod sed;
 mod table;
 mod tokens;
 
@@ -29,7 +31,7 @@ pub(crate) fn run(
     state: &mut State,
 ) -> Eval<Option<Value>> {
     if matches!(program, "sed" | "gsed") {
-        sed(this, args, state)?;
+        sed::check(this, args, state)?;
         return Ok(None);
     }
     let Some(language) = language(program) else {
@@ -197,115 +199,4 @@ fn module(this: &mut Interpreter<'_>, words: &[Value], state: &mut State) -> Eva
         }
         _ => Ok(Value::output()),
     }
-}
-
-/// `sed` can run commands (`e`, the flag `e` of `s`) and write files (`w`).
-fn sed(this: &mut Interpreter<'_>, args: &[Value], state: &mut State) -> Eval<()> {
-    let mut scripts: Vec<&Value> = Vec::new();
-    let mut attached: Vec<Value> = Vec::new();
-    let mut operands: Vec<&Value> = Vec::new();
-    let mut from_file = false;
-    let mut rest = args.iter();
-    while let Some(arg) = rest.next() {
-        let raw = arg.raw();
-        match raw {
-            "-e" | "--expression" => scripts.extend(rest.next()),
-            "-f" | "--file" => {
-                from_file = true;
-                rest.next();
-            }
-            "-l" | "--line-length" => {
-                rest.next();
-            }
-            _ if raw.starts_with("--expression=") => {
-                attached.push(Value::known(&raw["--expression=".len()..]));
-            }
-            _ if raw.len() > 1 && raw.starts_with('-') => {
-                if let Some(text) = raw.strip_prefix("-e") {
-                    attached.push(Value::known(text));
-                } else if !raw.starts_with("--") && raw.ends_with('e') {
-                    scripts.extend(rest.next());
-                }
-            }
-            _ => operands.push(arg),
-        }
-    }
-    scripts.extend(&attached);
-    if scripts.is_empty() && !from_file {
-        scripts.extend(operands.first().copied());
-    }
-    for script in scripts {
-        for command in script.raw().split(['\n', ';']) {
-            sed_command(this, command.trim_start(), state)?;
-        }
-    }
-    Ok(())
-}
-
-fn sed_command(this: &mut Interpreter<'_>, text: &str, state: &mut State) -> Eval<()> {
-    let text = text.trim_start_matches(|c: char| c.is_ascii_digit() || "$,!{ +~".contains(c));
-    // An address `/re/` or `\cREc` before the command.
-    let text = match text.strip_prefix('/').and_then(|rest| rest.split_once('/')) {
-        Some((_, rest)) => {
-            rest.trim_start_matches(|c: char| c.is_ascii_digit() || "$,!{ IM".contains(c))
-        }
-        None => text,
-    };
-    let mut chars = text.chars();
-    match chars.next() {
-        Some('e') if text.len() == 1 || text[1..].starts_with(' ') => {
-            let code = text[1..].trim();
-            if code.is_empty() {
-                return this.deny("shell.unknown-code", format!("sed {text}"));
-            }
-            this.nested(|this| this.code(&Value::known(code), state))?;
-        }
-        Some('w' | 'W') => {
-            this.write_path(&Value::known(text[1..].trim()), state)?;
-        }
-        Some('s') => {
-            let Some(delimiter) = chars.next() else {
-                return Ok(());
-            };
-            // The third delimiter that is not escaped ends the replacement.
-            let mut seen = 0;
-            let mut escaped = false;
-            let mut flags = "";
-            for (at, c) in chars.as_str().char_indices() {
-                if escaped {
-                    escaped = false;
-                } else if c == '\\' {
-                    escaped = true;
-                } else if c == delimiter {
-                    seen += 1;
-                    if seen == 2 {
-                        flags = &chars.as_str()[at + c.len_utf8()..];
-                        break;
-                    }
-                }
-            }
-            let before = flags.split('w').next().unwrap_or_default();
-            if before.contains('e') && before.bytes().all(|b| b"0123456789gpiIemM".contains(&b)) {
-                return this.deny("shell.unknown-code", format!("sed {text}"));
-            }
-            if let Some((plain, path)) = flags.split_once('w')
-                && !plain.contains(' ')
-            {
-                this.write_path(&Value::known(path.trim()), state)?;
-            }
-            let flags: String = flags
-                .chars()
-                .take_while(char::is_ascii_alphanumeric)
-                .collect();
-            if flags.contains('e')
-                && flags
-                    .chars()
-                    .all(|c| c.is_ascii_digit() || "gpiIemM".contains(c))
-            {
-                return this.deny("shell.unknown-code", format!("sed {text}"));
-            }
-        }
-        _ => {}
-    }
-    Ok(())
 }

@@ -8,6 +8,7 @@
 mod arguments;
 mod ast;
 mod commands;
+mod parameters;
 mod scan;
 mod words;
 

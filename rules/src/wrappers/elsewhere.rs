@@ -25,6 +25,37 @@ const SSH: &[&str] = &[
     "-Q", "-R", "-S", "-W", "-w", "-B",
 ];
 
+const COMPOSE: &[&str] = &[
+    "-e", "--env", "-u", "--user", "-w", "--workdir", "--index", "-f", "--file", "-p",
+    "--project-name",
+];
+
+const ENGINES: &[&str] = &["docker", "podman", "nerdctl"];
+
+const COMPOSERS: &[&str] = &["docker-compose", "podman-compose"];
+
+/// The place is named first, then the words of the command.
+const REMOTE: Wrapper = Wrapper {
+    skip: 1,
+    place: Where::Remote,
+    ..BASE
+};
+
+/// A shell there reads the words.
+const SCRIPT: Wrapper = Wrapper {
+    form: Form::Script,
+    place: Where::Remote,
+    ..BASE
+};
+
+/// The image is named first.
+const NEW: Wrapper = Wrapper {
+    values: RUN,
+    skip: 1,
+    place: Where::Container,
+    ..BASE
+};
+
 pub(super) const ROWS: &[Wrapper] = &[
     Wrapper {
         names: &["podman"],
@@ -49,9 +80,7 @@ pub(super) const ROWS: &[Wrapper] = &[
         names: &["mosh", "dbclient", "plink", "rsh", "rlogin", "et"],
         values: &["-p", "--ssh", "--port", "-l", "-i", "-P", "-pw", "-m"],
         skip: 1,
-        form: Form::Script,
-        place: Where::Remote,
-        ..BASE
+        ..SCRIPT
     },
     Wrapper {
         names: &[
@@ -61,9 +90,7 @@ pub(super) const ROWS: &[Wrapper] = &[
             "-w", "-x", "-g", "-l", "-f", "-t", "-u", "-h", "-H", "-o", "-O", "-m", "-R", "-e",
             "-p",
         ],
-        form: Form::Script,
-        place: Where::Remote,
-        ..BASE
+        ..SCRIPT
     },
     Wrapper {
         names: &["srun", "mpirun", "mpiexec", "prun", "torchrun-exec", "horovodrun"],
@@ -77,143 +104,101 @@ pub(super) const ROWS: &[Wrapper] = &[
         names: &["kubectl", "k", "oc", "kubecolor"],
         sub: &[&["exec", "rsh"]],
         values: KUBE,
-        skip: 1,
-        place: Where::Remote,
-        ..BASE
+        ..REMOTE
     },
     Wrapper {
         names: &["docker", "podman", "nerdctl", "crictl"],
         sub: &[&["exec"]],
         values: RUN,
-        skip: 1,
-        place: Where::Remote,
-        ..BASE
+        ..REMOTE
     },
     Wrapper {
-        names: &["docker", "podman", "nerdctl"],
+        names: ENGINES,
         sub: &[&["container"], &["exec"]],
         values: RUN,
-        skip: 1,
-        place: Where::Remote,
-        ..BASE
+        ..REMOTE
     },
     Wrapper {
-        names: &["docker", "podman", "nerdctl"],
+        names: ENGINES,
         sub: &[&["compose"], &["exec"]],
-        values: &[
-            "-e", "--env", "-u", "--user", "-w", "--workdir", "--index", "-f", "--file", "-p",
-            "--project-name",
-        ],
-        skip: 1,
-        place: Where::Remote,
-        ..BASE
+        values: COMPOSE,
+        ..REMOTE
     },
     Wrapper {
-        names: &["docker-compose", "podman-compose"],
+        names: COMPOSERS,
         sub: &[&["exec"]],
-        values: &[
-            "-e", "--env", "-u", "--user", "-w", "--workdir", "--index", "-f", "--file", "-p",
-            "--project-name",
-        ],
-        skip: 1,
-        place: Where::Remote,
-        ..BASE
+        values: COMPOSE,
+        ..REMOTE
     },
     Wrapper {
-        names: &["docker", "podman", "nerdctl"],
+        names: ENGINES,
         sub: &[&["run", "create"]],
-        values: RUN,
-        skip: 1,
-        place: Where::Container,
-        ..BASE
+        ..NEW
     },
     Wrapper {
-        names: &["docker", "podman", "nerdctl"],
+        names: ENGINES,
         sub: &[&["compose"], &["run"]],
-        values: RUN,
-        skip: 1,
-        place: Where::Container,
-        ..BASE
+        ..NEW
     },
     Wrapper {
-        names: &["docker-compose", "podman-compose"],
+        names: COMPOSERS,
         sub: &[&["run"]],
-        values: RUN,
-        skip: 1,
-        place: Where::Container,
-        ..BASE
+        ..NEW
     },
     Wrapper {
         names: &["lxc", "incus"],
         sub: &[&["exec"]],
         values: &["--env", "--cwd", "--mode", "--user", "--group"],
-        skip: 1,
-        place: Where::Remote,
-        ..BASE
+        ..REMOTE
     },
     Wrapper {
         names: &["ctr"],
         sub: &[&["task", "tasks", "t"], &["exec"]],
         values: &["-n", "--namespace", "--exec-id", "--cwd", "--user", "-a"],
-        skip: 1,
-        place: Where::Remote,
-        ..BASE
+        ..REMOTE
     },
     Wrapper {
         names: &["machinectl"],
         sub: &[&["shell"]],
         values: &["-M", "-E", "--uid"],
-        skip: 1,
-        place: Where::Remote,
-        ..BASE
+        ..REMOTE
     },
     Wrapper {
         names: &["vagrant"],
         sub: &[&["ssh"]],
         scripts: &["-c", "--command"],
         skip: 1000,
-        place: Where::Remote,
-        ..BASE
+        ..REMOTE
     },
     Wrapper {
         names: &["minikube", "colima"],
         sub: &[&["ssh"]],
         values: &["-n", "--node", "-p", "--profile"],
-        form: Form::Script,
-        place: Where::Remote,
-        ..BASE
+        ..SCRIPT
     },
     Wrapper {
         names: &["podman"],
         sub: &[&["machine"], &["ssh"]],
         values: &["--username"],
-        form: Form::Script,
-        place: Where::Remote,
-        ..BASE
+        ..SCRIPT
     },
     Wrapper {
         names: &["docker-machine"],
         sub: &[&["ssh"]],
         skip: 1,
-        form: Form::Script,
-        place: Where::Remote,
-        ..BASE
+        ..SCRIPT
     },
     Wrapper {
         names: &["limactl", "multipass"],
         sub: &[&["shell", "exec"]],
         values: &["--workdir", "-d", "--working-directory"],
-        skip: 1,
-        place: Where::Remote,
-        ..BASE
+        ..REMOTE
     },
     Wrapper {
         names: &["ray"],
         sub: &[&["exec"]],
         skip: 1,
-        form: Form::Script,
-        place: Where::Remote,
-        ..BASE
+        ..SCRIPT
     },
     Wrapper {
         names: &["wsl", "wsl.exe"],
@@ -241,8 +226,6 @@ pub(super) const ROWS: &[Wrapper] = &[
         names: &["adb"],
         sub: &[&["shell"]],
         values: &["-s", "-H", "-P"],
-        form: Form::Script,
-        place: Where::Remote,
-        ..BASE
+        ..SCRIPT
     },
 ];
