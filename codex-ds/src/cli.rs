@@ -145,14 +145,13 @@ fn names() -> Vec<String> {
         .collect()
 }
 
-/// Refuses a single word that is nearly a command of ours: Codex would take it for a prompt and
-/// start to work on it.
+/// Refuses a first word that is nearly a command of ours: Codex would take it for a prompt and start to
+/// work on it, or refuse the options behind it as if they were the fault.
 ///
 /// # Errors
 /// When the word is neither Codex's command nor far from ours.
 pub fn refuse_mistyped(args: &[OsString]) -> Result<()> {
-    let [word] = args else { return Ok(()) };
-    let Some(word) = word.to_str() else {
+    let Some(word) = args.first().and_then(|word| word.to_str()) else {
         return Ok(());
     };
     if word.starts_with('-') || word.len() < 3 || launch::is_codex_command(word) {
@@ -160,6 +159,7 @@ pub fn refuse_mistyped(args: &[OsString]) -> Result<()> {
     }
     let near = names()
         .into_iter()
+        .chain(["help".to_owned()])
         .map(|name| (strsim::damerau_levenshtein(word, &name), name))
         .filter(|(distance, name)| *distance <= name.len() / 3)
         .min();
@@ -227,6 +227,7 @@ mod tests {
             ("gaurd", "guard"),
             ("deplyo", "deploy"),
             ("undoo", "undo"),
+            ("hlep", "help"),
         ] {
             let text = try_word(word).unwrap_or_default();
             assert!(
@@ -246,6 +247,7 @@ mod tests {
         ] {
             assert_eq!(try_word(word), None, "{word}");
         }
-        assert!(refuse_mistyped(&["setpu".into(), "it".into()]).is_ok());
+        assert!(refuse_mistyped(&["doctro".into(), "--deep".into()]).is_err());
+        assert!(refuse_mistyped(&["exec".into(), "setpu".into()]).is_ok());
     }
 }

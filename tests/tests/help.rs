@@ -19,6 +19,24 @@ fn a_mistyped_command_is_refused_before_codex_takes_it_for_a_prompt() {
 }
 
 #[test]
+fn a_mistyped_option_or_word_below_a_command_gets_a_suggestion() {
+    let env = TestEnvironment::new();
+    for (typed, meant) in [
+        (&["setup", "--endpiont", "x"][..], "--endpoint"),
+        (&["undo", "--dryrun"], "--dry-run"),
+        (&["doctro", "--deep"], "codex-ds doctor"),
+        (&["guard", "chek", "ls"], "check"),
+        (&["deploy", "aply"], "apply"),
+        (&["dump", "--recrod"], "--record"),
+        (&["completions", "bsh"], "bash"),
+    ] {
+        let run = env.codex_ds(typed).run();
+        assert_eq!(run.code, Some(2), "{run}");
+        assert!(run.stderr.contains(meant), "{run}");
+    }
+}
+
+#[test]
 fn completions_are_sound_scripts_that_know_the_commands() {
     let env = TestEnvironment::new();
     for shell in ["bash", "zsh", "fish"] {
@@ -29,8 +47,13 @@ fn completions_are_sound_scripts_that_know_the_commands() {
                 "{shell}: {word}"
             );
         }
+        let file = env.write(format!("completion.{shell}"), &script);
+        // Only bash is on every machine.
+        let parses = env.program("sh", ["-c", "command -v \"$0\"", shell]).run();
+        if parses.code == Some(0) {
+            env.program(shell, ["-n"]).arg(&file).run().success();
+        }
         if shell == "bash" {
-            let file = env.write("completion.bash", &script);
             // As bash calls it for `codex-ds guard al<TAB>`, by what was registered.
             let complete = "COMP_WORDS=(codex-ds guard al); COMP_CWORD=2
                 $(complete -p codex-ds | sed 's/.*-F \\([^ ]*\\).*/\\1/') codex-ds al guard
@@ -67,4 +90,10 @@ fn each_command_has_a_man_page() {
     }
     let page = env.codex_ds(["man"]).run().success().stdout;
     assert!(page.starts_with(".ie"), "{page}");
+    // Where there is the program that `man` shows them with, it shows this one.
+    if env.program("sh", ["-c", "command -v nroff"]).run().code == Some(0) {
+        let page = folder.join("codex-ds.1");
+        let shown = env.program("nroff", ["-man"]).arg(page).run().success();
+        assert!(shown.stdout.contains("SYNOPSIS"), "{shown}");
+    }
 }
