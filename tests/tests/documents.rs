@@ -12,6 +12,8 @@ mod blocks;
 mod cluster;
 #[path = "deploy/discovery.rs"]
 mod discovery;
+#[path = "documents/messages.rs"]
+mod messages;
 #[path = "documents/otherwise.rs"]
 mod otherwise;
 #[path = "documents/readers.rs"]
@@ -126,6 +128,11 @@ fn no_block_is_unaccounted_for() {
 #[test]
 fn every_command_in_the_text_is_one() {
     words::hold();
+}
+
+#[test]
+fn every_message_that_is_quoted_is_one() {
+    messages::hold();
 }
 
 #[test]
