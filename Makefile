@@ -9,7 +9,7 @@ export RUSTUP_HOME ?= $(patsubst %/.cargo/bin/cargo,%/.rustup,$(cargo))
 endif
 endif
 
-.PHONY: help demo test soak test-page test-vllm test-benchy test-apiserver peers peers-vllm install dist check check-tests
+.PHONY: help demo test soak test-page test-vllm test-benchy test-apiserver peers peers-vllm peers-guard bench-peers install dist check check-tests
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r target what; do \
@@ -56,6 +56,13 @@ peers: ## fetch the real Codex and LiteLLM that the tests run, once
 
 peers-vllm: ## fetch vLLM for CPU, for test-vllm (6 GB)
 	@tests/peers/vllm/fetch.sh
+
+peers-guard: ## fetch the other guards that bench-peers looks at (40 MB)
+	@tests/peers/guards/fetch.sh
+
+bench-peers: check peers-guard ## what the guard's test cases and the time of a call are with other guards (Linux)
+	cargo build --release --package codex-ds --bin codex-ds-hook
+	@tests/peers/guards/bench.sh target/release/codex-ds-hook $(BENCH_PEERS)
 
 install: check ## install codex-ds and codex-ds-hook with cargo
 	cargo install --path codex-ds
