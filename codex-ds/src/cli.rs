@@ -1,7 +1,6 @@
 //! The command line: which words are ours, and their definitions. Every other word is Codex's.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
@@ -63,14 +62,6 @@ pub enum Command {
     Man(man::Args),
     /// Check by side effects that model, router, Codex and guard work together
     Validate(validate::Args),
-}
-
-/// The option that every command about the profile has.
-#[derive(Clone, Debug, Default, clap::Args)]
-pub struct HomeArg {
-    /// The profile's folder [default: $CODEX_DS_HOME, else ~/.codex-ds]
-    #[arg(long, value_name = "DIR")]
-    pub home: Option<PathBuf>,
 }
 
 /// What a user comes for, and the commands for it. The help lists them so.

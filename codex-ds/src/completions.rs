@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap_complete::Shell;
 
-use crate::{cli, exit, ui};
+use crate::{exit, ui};
 
 /// Print a script that completes these commands in a shell
 ///
@@ -22,16 +22,16 @@ pub struct Args {
     shell: Shell,
 }
 
-/// Runs the command.
+/// Runs the command, on the definition of all commands.
 ///
 /// # Errors
 /// None; it has the form of the others.
-pub fn run(args: &Args) -> Result<u8> {
-    ui::out(&script(args.shell));
+pub fn run(args: &Args, command: clap::Command) -> Result<u8> {
+    ui::out(&script(args.shell, command));
     Ok(exit::OK)
 }
 
-fn script(shell: Shell) -> String {
+fn script(shell: Shell, mut command: clap::Command) -> String {
     // In the script for bash of clap_complete 4.6 a hyphen in the program's name makes labels that
     // do not meet: nothing below the first word would be completed.
     let name = match shell {
@@ -39,7 +39,7 @@ fn script(shell: Shell) -> String {
         _ => "codex-ds",
     };
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut cli::command(), name, &mut script);
+    clap_complete::generate(shell, &mut command, name, &mut script);
     let script = String::from_utf8_lossy(&script);
     match shell {
         Shell::Bash => script.replace(" codex_ds\n", " codex-ds\n"),

@@ -6,6 +6,14 @@ use anyhow::{Context as _, Result};
 
 use crate::{env, error::UserError};
 
+/// The option that every command about the profile has.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct HomeArg {
+    /// The profile's folder [default: $CODEX_DS_HOME, else ~/.codex-ds]
+    #[arg(long, value_name = "DIR")]
+    pub home: Option<PathBuf>,
+}
+
 /// The folder that is meant: the flag, else `CODEX_DS_HOME`, else `~/.codex-ds`. Not resolved yet;
 /// it need not exist.
 ///

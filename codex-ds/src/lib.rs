@@ -20,6 +20,7 @@
 //! | [`validate`] | `codex-ds validate`: whether the whole works, by side effects |
 //! | [`codex`], [`app_server`] | the installed Codex, and how to ask it |
 //! | [`home`] | the profile's folder |
+//! | `project` | the folders of a repository that Codex reads |
 //! | [`process`] | child processes with a deadline |
 //! | [`file`] | atomic writes, digests, the lock |
 //! | [`ui`] | the only place that prints |
@@ -49,6 +50,7 @@ pub mod launch;
 pub mod man;
 pub mod probe;
 pub mod process;
+pub(crate) mod project;
 pub mod setup;
 pub mod trust;
 pub mod ui;
@@ -61,8 +63,8 @@ pub fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().skip(1).collect();
     let result = if cli::is_ours(&args) {
         match cli::parse().command {
-            cli::Command::Completions(args) => completions::run(&args),
-            cli::Command::Man(args) => man::run(&args),
+            cli::Command::Completions(args) => completions::run(&args, cli::command()),
+            cli::Command::Man(args) => man::run(&args, cli::command()),
             cli::Command::Setup(args) => setup::run(&args),
             cli::Command::Undo(args) => undo::run(&args),
             cli::Command::Bench(args) => bench::run(&args),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 
-use crate::{cli, exit, ui};
+use crate::{exit, ui};
 
 /// Print or write the man pages
 ///
@@ -22,20 +22,20 @@ pub struct Args {
     output: Option<PathBuf>,
 }
 
-/// Runs the command.
+/// Runs the command, on the definition of all commands.
 ///
 /// # Errors
 /// When a page cannot be written.
-pub fn run(args: &Args) -> Result<u8> {
+pub fn run(args: &Args, command: clap::Command) -> Result<u8> {
     match &args.output {
         None => {
             let mut page = Vec::new();
-            clap_mangen::Man::new(cli::command()).render(&mut page)?;
+            clap_mangen::Man::new(command).render(&mut page)?;
             ui::out(&String::from_utf8_lossy(&page));
         }
         Some(folder) => {
             fs_err::create_dir_all(folder)?;
-            clap_mangen::generate_to(cli::command(), folder)
+            clap_mangen::generate_to(command, folder)
                 .with_context(|| format!("cannot write into {}", folder.display()))?;
         }
     }

@@ -7,6 +7,8 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use serde_json::Value;
+
 /// What runs `kubectl`, or stands in for it.
 pub trait Kubectl: Sync {
     /// Runs it with these arguments and this standard input, and gives its standard output.
@@ -14,6 +16,20 @@ pub trait Kubectl: Sync {
     /// # Errors
     /// When it cannot be run, fails, or does not end in time.
     fn run(&self, args: &[&str], input: Option<&str>) -> Result<String, KubectlError>;
+}
+
+/// What it answers, as JSON.
+pub(crate) fn get(kubectl: &dyn Kubectl, args: &[&str]) -> Result<Value, KubectlError> {
+    let text = kubectl.run(args, None)?;
+    serde_json::from_str(&text).map_err(|error| KubectlError::Answer {
+        command: args.join(" "),
+        message: error.to_string(),
+    })
+}
+
+/// The items of a list.
+pub(crate) fn items(list: &Value) -> impl Iterator<Item = &Value> {
+    list["items"].as_array().into_iter().flatten()
 }
 
 /// Why `kubectl` gave nothing.

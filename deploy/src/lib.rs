@@ -13,8 +13,9 @@
 //! - [`mod@fit`]: what the memory holds;
 //! - [`mod@engine`], [`mod@k8s`], [`mod@render`]: what each rank is started with, and the manifests;
 //! - [`mod@check`]: the rules, and foreign manifests read for them;
-//! - [`mod@cluster`], [`mod@nodes`], [`mod@nccl`]: what a live stack is, what is wrong with it, and how it is
-//!   healed;
+//! - [`mod@nodes`], `nccl_log`: what a node and the log of a rank tell;
+//! - [`mod@cluster`]: what a live stack is, what is wrong with it, and how it is healed;
+//! - [`mod@nccl`]: what the cable between the nodes carries;
 //! - [`mod@kubectl`]: the one way to the cluster, behind a trait.
 //!
 //! **Architecture invariant**: nothing here prints. Whether something fits, is right or is broken is
@@ -30,6 +31,7 @@ pub mod k8s;
 pub mod kubectl;
 pub mod names;
 pub mod nccl;
+mod nccl_log;
 pub mod nodes;
 pub mod reader;
 pub mod recipe;

@@ -110,6 +110,20 @@ impl TestEnvironment {
         self.root().join("work")
     }
 
+    /// What a run is shown with in place of this environment's folders. The longest stands first:
+    /// each is in the next one.
+    fn names(&self) -> Vec<(String, &'static str)> {
+        [
+            (self.profile(), "[PROFILE]"),
+            (self.home(), "[HOME]"),
+            (self.work(), "[WORK]"),
+            (self.tmp(), "[TMP]"),
+            (self.root(), "[ROOT]"),
+        ]
+        .map(|(path, name)| (path.to_string_lossy().into_owned(), name))
+        .into()
+    }
+
     /// Sets a variable for every program that is started from here on.
     pub fn set(&mut self, name: &str, value: impl Into<OsString>) {
         self.variables.push((name.to_owned(), value.into()));
@@ -169,6 +183,25 @@ impl TestEnvironment {
             command,
         }
     }
+}
+
+/// Runs a test with each version of Codex, each time in a new environment.
+///
+/// # Panics
+/// When the test does, or a Codex was not fetched.
+pub fn each_codex(mut test: impl FnMut(CodexVersion, &mut TestEnvironment)) {
+    for version in CodexVersion::all() {
+        announce(version);
+        test(version, &mut TestEnvironment::with_codex(version));
+    }
+}
+
+#[expect(
+    clippy::print_stdout,
+    reason = "the test runner shows it when the test fails"
+)]
+fn announce(version: CodexVersion) {
+    println!("with Codex {version}");
 }
 
 impl Default for TestEnvironment {
@@ -239,6 +272,6 @@ impl Invocation<'_> {
         let output = group
             .output_within(PATIENCE)
             .unwrap_or_else(|error| panic!("{line}: {error}"));
-        Run::new(&output, self.environment)
+        Run::new(&output, self.environment.names())
     }
 }

@@ -31,9 +31,8 @@ pub mod shown;
 pub mod vllm;
 
 pub use apiserver::ApiServer;
-pub use environment::TestEnvironment;
+pub use environment::{TestEnvironment, each_codex};
 pub use litellm::LiteLlm;
-pub use peers::each_codex;
 pub use proxy::RecordingProxy;
 pub use run::Run;
 pub use vllm::Vllm;

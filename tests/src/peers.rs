@@ -6,8 +6,6 @@ use std::process::Command;
 use std::sync::LazyLock;
 use std::time::SystemTime;
 
-use crate::environment::TestEnvironment;
-
 /// The same file that the fetching script reads.
 const VERSIONS: &str = include_str!("../peers/versions");
 
@@ -37,25 +35,6 @@ impl fmt::Display for CodexVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.0)
     }
-}
-
-/// Runs a test with each version of Codex, each time in a new environment.
-///
-/// # Panics
-/// When the test does, or a Codex was not fetched.
-pub fn each_codex(mut test: impl FnMut(CodexVersion, &mut TestEnvironment)) {
-    for version in CodexVersion::all() {
-        announce(version);
-        test(version, &mut TestEnvironment::with_codex(version));
-    }
-}
-
-#[expect(
-    clippy::print_stdout,
-    reason = "the test runner shows it when the test fails"
-)]
-fn announce(version: CodexVersion) {
-    println!("with Codex {version}");
 }
 
 /// The `litellm` program.

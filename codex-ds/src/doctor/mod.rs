@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 
-use crate::cli::HomeArg;
 use crate::error::UserError;
+use crate::home::HomeArg;
 use crate::setup::plan::CONFIG;
 use crate::setup::strangers::Strangers;
 use crate::{exit, home, ui};

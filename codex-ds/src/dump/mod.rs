@@ -31,8 +31,8 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::cli::HomeArg;
 use crate::home;
+use crate::home::HomeArg;
 
 mod analysis;
 pub(crate) mod clock;

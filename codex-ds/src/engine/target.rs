@@ -7,9 +7,9 @@ use anyhow::{Context as _, Result};
 use codex_ds_wire::Secret;
 use reqwest::{Client, Url};
 
-use crate::cli::HomeArg;
 use crate::error::UserError;
 use crate::home;
+use crate::home::HomeArg;
 use crate::setup::decide;
 use crate::setup::endpoint::{self, Kind};
 use crate::setup::profile::Side;

@@ -5,8 +5,8 @@ use codex_ds_hook::record;
 use serde_json::json;
 
 use super::SCHEMA_VERSION;
-use crate::cli::HomeArg;
 use crate::error::UserError;
+use crate::home::HomeArg;
 use crate::{exit, home, ui};
 
 /// The arguments.

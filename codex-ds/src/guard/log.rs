@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 use serde_json::{Value as Json, json};
 
 use super::SCHEMA_VERSION;
-use crate::cli::HomeArg;
+use crate::home::HomeArg;
 use crate::{exit, home, ui};
 
 /// The arguments.

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 use codex_ds_hook::Policy;
 
-use crate::cli::HomeArg;
+use crate::home::HomeArg;
 use crate::{home, ui};
 
 pub use rules::markdown;

@@ -7,8 +7,8 @@ use codex_ds_rules::{Class, Preset, RULES, Rule};
 use serde_json::{Value as Json, json};
 
 use super::{SCHEMA_VERSION, policy};
-use crate::cli::HomeArg;
 use crate::error::UserError;
+use crate::home::HomeArg;
 use crate::{exit, home, ui};
 
 /// The arguments.

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
-use super::project;
+use crate::project;
 
 /// The names, in Codex's order: in each folder the first that is there counts.
 const NAMES: [&str; 2] = ["AGENTS.override.md", "AGENTS.md"];

@@ -29,7 +29,6 @@ mod guard;
 mod pins;
 mod plan;
 pub(crate) mod program;
-pub(crate) mod project;
 mod sessions;
 
 use std::ffi::OsString;

@@ -9,9 +9,10 @@ use anyhow::Result;
 use super::args::{self, Scan};
 use super::config::{self, Profile};
 use super::pins::{self, Folders, Trust};
-use super::{agents_md, guard, program, project, sessions};
+use super::{agents_md, guard, program, sessions};
 use crate::env;
 use crate::error::UserError;
+use crate::project;
 use crate::trust::{Standing, TrustList};
 
 /// What a launch depends on.

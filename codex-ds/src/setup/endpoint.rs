@@ -8,11 +8,13 @@ use codex_ds_wire::secret::Secret;
 use reqwest::{Client, StatusCode, Url};
 use serde::Deserialize;
 
-use super::profile::PLACEHOLDER_KEY;
 use crate::error::UserError;
 
 /// How long an answer may take. A model list is a look-up; a busy router still answers in seconds.
 const TIMEOUT: Duration = Duration::from_secs(15);
+
+/// What is sent as a key to a server that wants none. Not a secret.
+pub const PLACEHOLDER_KEY: &str = "local-no-auth";
 
 /// What kind of server answers.
 #[derive(Clone, Debug, PartialEq, Eq)]

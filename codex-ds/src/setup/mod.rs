@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 use codex_ds_catalog as catalog;
 
-use crate::cli::HomeArg;
 use crate::codex::{self, Codex};
 use crate::error::UserError;
 use crate::file::{self, Lock};
+use crate::home::HomeArg;
 use crate::{exit, home, ui};
 
 pub mod apply;

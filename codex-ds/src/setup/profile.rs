@@ -8,6 +8,7 @@ use toml_edit::{DocumentMut, Item, Table, Value};
 
 use super::block;
 use super::endpoint::Kind;
+pub use super::endpoint::PLACEHOLDER_KEY;
 use super::plan::{CONFIG, Content, Wanted};
 use super::servers;
 
@@ -16,8 +17,6 @@ use super::servers;
 pub const PROVIDER: &str = "codex-ds";
 /// The id of the second provider, for a native endpoint of its own.
 pub const NATIVE_PROVIDER: &str = "codex-ds-native";
-/// What is sent as a key to a server that wants none. Not a secret.
-pub const PLACEHOLDER_KEY: &str = "local-no-auth";
 /// The guard's program in the profile.
 pub const HOOK: &str = "bin/codex-ds-hook";
 

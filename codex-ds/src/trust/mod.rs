@@ -18,10 +18,10 @@ pub(crate) use effects::{of as effects_of, plain};
 pub use list::{Entry, NAME, Standing, TrustList};
 pub use snapshot::{Snapshot, SnapshotError};
 
-use crate::cli::HomeArg;
 use crate::error::UserError;
 use crate::file::Lock;
-use crate::launch::project;
+use crate::home::HomeArg;
+use crate::project;
 use crate::{exit, home, ui};
 
 /// The version of the JSON that this command prints.

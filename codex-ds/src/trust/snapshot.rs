@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use crate::file;
-use crate::launch::project::DOT_CODEX;
+use crate::project::DOT_CODEX;
 
 /// The most files that a `.codex` may have to be trusted: the digest is made at every launch.
 const FILES: usize = 256;

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use crate::cli::HomeArg;
 use crate::file::{self, Lock, Mode};
+use crate::home::HomeArg;
 use crate::setup::apply;
 use crate::setup::receipt::{BACKUP, NAME, PENDING, Receipt, Receipts};
 use crate::{exit, home, ui};

@@ -23,9 +23,9 @@ use anyhow::{Context as _, Result};
 use codex_ds_hook::Policy;
 use futures_util::StreamExt as _;
 
-use crate::cli::HomeArg;
 use crate::dump::{clock, recorder};
 use crate::error::UserError;
+use crate::home::HomeArg;
 use crate::setup::endpoint;
 use crate::{codex, exit, home, launch, ui};
 

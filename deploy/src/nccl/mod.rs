@@ -17,9 +17,7 @@ use crate::nodes::{Finding, LINK, Topic};
 use crate::render::MANAGED_BY;
 use crate::site::Site;
 
-mod log;
-
-pub use log::{Transport, devices, transport, warnings};
+pub use crate::nccl_log::{Transport, devices, transport, warnings};
 
 const SCRIPT: &str = include_str!("all_reduce.py");
 

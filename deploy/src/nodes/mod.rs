@@ -10,10 +10,9 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::cluster::collect;
 use crate::engine::Rank;
 use crate::k8s::yaml;
-use crate::kubectl::{Kubectl, KubectlError};
+use crate::kubectl::{Kubectl, KubectlError, get, items};
 use crate::names::Hca;
 use crate::render::MANAGED_BY;
 use crate::site::Site;
@@ -108,12 +107,8 @@ pub fn script(site: &Site, rank: Rank, root: &str, depth: Depth) -> String {
     )
 }
 
-/// Whether each node has the serving image, the head's first, as far as the cluster tells: a node
-/// names its fifty largest images, and this one is large.
-///
-/// # Errors
-/// When the nodes cannot be listed.
-pub fn images(kubectl: &dyn Kubectl, site: &Site) -> Result<[Option<bool>; 2], KubectlError> {
+/// The cluster's list of the site's nodes.
+pub(crate) fn listed(kubectl: &dyn Kubectl, site: &Site) -> Result<serde_json::Value, KubectlError> {
     let [head, worker] = site.nodes().map(|node| node.host.as_str());
     let args = [
         "get",
@@ -123,9 +118,19 @@ pub fn images(kubectl: &dyn Kubectl, site: &Site) -> Result<[Option<bool>; 2], K
         "--ignore-not-found",
         "--output=json",
     ];
-    let list = collect::get(kubectl, &args)?;
+    get(kubectl, &args)
+}
+
+/// Whether each node has the serving image, the head's first, as far as the cluster tells: a node
+/// names its fifty largest images, and this one is large.
+///
+/// # Errors
+/// When the nodes cannot be listed.
+pub fn images(kubectl: &dyn Kubectl, site: &Site) -> Result<[Option<bool>; 2], KubectlError> {
+    let [head, worker] = site.nodes().map(|node| node.host.as_str());
+    let list = listed(kubectl, site)?;
     Ok([head, worker].map(|host| {
-        let node = collect::items(&list).find(|node| node["metadata"]["name"] == host)?;
+        let node = items(&list).find(|node| node["metadata"]["name"] == host)?;
         let images = node["status"]["images"].as_array()?;
         Some(
             images

@@ -15,7 +15,7 @@ use crate::doctor::check::{Check, Cost, Finding, Outcome};
 use crate::doctor::context::Context;
 use crate::doctor::live;
 use crate::doctor::programs;
-use crate::launch::project;
+use crate::project;
 use crate::setup::receipt;
 use crate::setup::{guard_entry, plan::CONFIG, profile};
 use crate::trust::{Effect, Snapshot, Standing, TrustList, Weight};

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{Canary, Event, Facts, NodeFacts, PodFacts, Role};
 use crate::engine::Rank;
-use crate::kubectl::{Kubectl, KubectlError};
+use crate::kubectl::{Kubectl, KubectlError, get, items};
 use crate::names::KubernetesVersion;
 use crate::nodes::{self, Depth, Report};
 use crate::site::{Shape, Site};
@@ -124,33 +124,13 @@ pub(crate) fn labelled(
     Ok(items(&list).map(pod::read).collect())
 }
 
-pub(crate) fn get(kubectl: &dyn Kubectl, args: &[&str]) -> Result<Value, KubectlError> {
-    let text = kubectl.run(args, None)?;
-    serde_json::from_str(&text).map_err(|error| KubectlError::Answer {
-        command: args.join(" "),
-        message: error.to_string(),
-    })
-}
-
-pub(crate) fn items(list: &Value) -> impl Iterator<Item = &Value> {
-    list["items"].as_array().into_iter().flatten()
-}
-
 fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
 fn nodes(kubectl: &dyn Kubectl, site: &Site) -> Vec<NodeFacts> {
-    let (head, worker) = (site.head.host.as_str(), site.worker.host.as_str());
-    let args = [
-        "get",
-        "nodes",
-        head,
-        worker,
-        "--ignore-not-found",
-        "--output=json",
-    ];
-    let Ok(list) = get(kubectl, &args) else {
+    let head = site.head.host.as_str();
+    let Ok(list) = nodes::listed(kubectl, site) else {
         return Vec::new();
     };
     let mut nodes: Vec<NodeFacts> = items(&list)

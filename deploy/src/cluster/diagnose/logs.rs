@@ -2,7 +2,7 @@
 
 use super::{Failure, failure, in_logs};
 use crate::cluster::Role;
-use crate::nccl::{Transport, transport};
+use crate::nccl_log::{Transport, transport};
 
 pub(super) const FAILURES: &[Failure] = &[
     failure!(
