@@ -49,7 +49,7 @@ fn lengthened(mut pieces: Vec<Piece>) -> Vec<Piece> {
         if let (Some(Piece::Param(param, false)), Some(Piece::Plain(text))) =
             (before.last_mut(), after.first_mut())
             && param.braceless
-            && crate::syntax::is_name(&param.name)
+            && crate::text::is_name(&param.name)
         {
             let end = text
                 .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))

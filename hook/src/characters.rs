@@ -1,8 +1,7 @@
 //! Characters that hide what a text says: control characters, invisible ones, and those that
 //! turn the direction of the text around them.
 
-use crate::interpreter::Eval;
-use crate::verdict::Denial;
+use crate::verdict::{Denial, Eval};
 
 /// Whether a character hides something from whoever reads the text.
 fn hides(c: char) -> bool {

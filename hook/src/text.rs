@@ -9,6 +9,15 @@ pub(crate) enum Escapes {
     Printf,
 }
 
+/// Whether a text is a variable's name.
+pub(crate) fn is_name(text: &str) -> bool {
+    let mut bytes = text.bytes();
+    bytes
+        .next()
+        .is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
+        && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}
+
 /// A word as a shell has to read it to get this text.
 pub(crate) fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
@@ -112,6 +121,5 @@ fn digits(
 
 /// Whether a text is `NAME=value`.
 pub(crate) fn is_assignment(text: &str) -> bool {
-    text.split_once('=')
-        .is_some_and(|(name, _)| crate::syntax::is_name(name))
+    text.split_once('=').is_some_and(|(name, _)| is_name(name))
 }

@@ -7,6 +7,9 @@ use codex_ds_rules::Rule;
 
 use crate::limits;
 
+/// What an analysis found out, or the denial that ended it.
+pub(crate) type Eval<T> = Result<T, Box<Denial>>;
+
 /// The guard's answer to one request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {

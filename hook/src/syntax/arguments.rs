@@ -4,7 +4,8 @@ use std::cell::OnceCell;
 use std::rc::Rc;
 
 use super::ast::{Assign, Piece, Redirect, RedirectOp, Word};
-use super::scan::{Pending, Result, Scanner, is_name};
+use super::scan::{Pending, Result, Scanner};
+use crate::text::is_name;
 
 /// Longest first, so that a prefix never hides a longer operator.
 const OPERATORS: &[(&str, RedirectOp)] = &[

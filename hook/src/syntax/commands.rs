@@ -270,7 +270,7 @@ impl Scanner<'_> {
                 self.reserved(),
                 Some("{" | "if" | "while" | "until" | "for" | "case" | "select" | "[[")
             );
-        if !compound || !super::scan::is_name(&name) {
+        if !compound || !crate::text::is_name(&name) {
             self.pos = start;
         }
         Ok(Command::Background(Box::new(self.command()?)))

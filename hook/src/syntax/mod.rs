@@ -20,7 +20,6 @@ pub(crate) use ast::{
 use crate::budgets::{Budgets, passes};
 use crate::characters;
 use scan::Scanner;
-pub(crate) use scan::is_name;
 
 /// Reads a whole script. A syntax error does not lose the complete lines before it.
 pub(crate) fn parse(text: &str, depth: u32, budgets: Budgets) -> Script {

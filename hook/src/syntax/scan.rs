@@ -216,12 +216,3 @@ pub(super) fn is_meta(byte: u8) -> bool {
         b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'(' | b')' | b'<' | b'>'
     )
 }
-
-/// Whether a text is a variable's name.
-pub(crate) fn is_name(text: &str) -> bool {
-    let mut bytes = text.bytes();
-    bytes
-        .next()
-        .is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
-        && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_')
-}
