@@ -108,7 +108,10 @@ pub fn script(site: &Site, rank: Rank, root: &str, depth: Depth) -> String {
 }
 
 /// The cluster's list of the site's nodes.
-pub(crate) fn listed(kubectl: &dyn Kubectl, site: &Site) -> Result<serde_json::Value, KubectlError> {
+pub(crate) fn listed(
+    kubectl: &dyn Kubectl,
+    site: &Site,
+) -> Result<serde_json::Value, KubectlError> {
     let [head, worker] = site.nodes().map(|node| node.host.as_str());
     let args = [
         "get",
