@@ -90,7 +90,12 @@ pub fn command() -> clap::Command {
 #[must_use]
 pub fn parse() -> Cli {
     let matches = command().get_matches();
-    Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    let mut cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    if let Command::Dump(args) = &mut cli.command {
+        // clap does not tell a `--` with nothing behind it from none: Codex without arguments.
+        args.wraps = std::env::args_os().any(|arg| arg == "--");
+    }
+    cli
 }
 
 fn tasks(command: &clap::Command) -> String {

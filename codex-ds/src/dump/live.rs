@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::io::IsTerminal as _;
 use std::net::SocketAddr;
 use std::process::Stdio;
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use codex_ds_wire::breakdown::Breakdown;
 use reqwest::Url;
+use tokio::task::JoinHandle;
 
 use super::profile::{self, Profile};
 use super::proxy;
@@ -38,7 +40,7 @@ pub(super) fn run(args: &Args) -> Result<u8> {
     let home = home.canonicalize().unwrap_or(home);
     let profile = profile::read(&home)?;
     let upstream = upstream(args, &profile)?;
-    if args.follow && !args.codex.is_empty() && is_terminal_interface(&args.codex) {
+    if args.follow && args.wraps && is_terminal_interface(&args.codex) {
         return Err(
             UserError::usage("--follow would write into Codex's own screen")
                 .hint("in another terminal: codex-ds dump show --follow")
@@ -59,7 +61,7 @@ fn upstream(args: &Args, profile: &Profile) -> Result<Option<Upstream>> {
         return Ok(Some(Upstream::new(&url, None)?));
     }
     match &profile.base_url {
-        Some(url) if !args.record && !args.codex.is_empty() => {
+        Some(url) if !args.record && args.wraps => {
             Ok(Some(Upstream::new(url, profile.native_url.as_ref())?))
         }
         _ => Ok(None),
@@ -95,7 +97,7 @@ async fn live(
             .collect(),
         redacted: !args.unsafe_raw,
     };
-    let follow = args.follow || args.codex.is_empty();
+    let follow = args.follow || !args.wraps;
     let options = WriterOptions {
         redactor: (!args.unsafe_raw).then(|| profile.keys.clone()),
         on_end: follow.then(|| Box::new(follow_line) as recorder::OnEnd),
@@ -123,15 +125,14 @@ async fn live(
         page = Some(served);
     }
 
-    let code = if args.codex.is_empty() {
+    let code = if args.wraps {
+        codex(args, home, profile, address).await?
+    } else {
         announce(&desk, address, &path);
         stopped().await?;
         exit::OK
-    } else {
-        codex(args, home, profile, address).await?
     };
-    linger(&desk).await;
-    serving.abort();
+    end(&desk, &serving).await;
     if !desk.recorder.flush(DISK) {
         ui::warn("the disk did not take everything in time; the report may lack the last requests");
     }
@@ -154,7 +155,7 @@ async fn live(
         ui::out(&report::session(&session, &counts));
     }
     let held = budget(args, &session);
-    if page.is_some() && !args.codex.is_empty() {
+    if page.is_some() && args.wraps {
         ui::err("the page is there until Ctrl-C\n");
         stopped().await?;
     }
@@ -176,8 +177,17 @@ fn announce(desk: &Desk, address: SocketAddr, path: &std::path::Path) {
     ));
 }
 
-/// Gives requests that are still under way a moment to end.
-pub(super) async fn linger(desk: &Arc<Desk>) {
+/// Gives requests that are still under way a moment to end, then cuts them off.
+pub(super) async fn end(desk: &Desk, serving: &JoinHandle<()>) {
+    settle(desk).await;
+    desk.recorder.stop();
+    serving.abort();
+    // Each of those that are cut off says so to the record.
+    settle(desk).await;
+}
+
+/// Waits until nothing is under way, at most [`LINGER`].
+async fn settle(desk: &Desk) {
     let deadline = tokio::time::Instant::now() + LINGER;
     // Each handler that is under way, and each look at the counters, holds the recorder.
     while desk.recorder.under_way() > 0 && tokio::time::Instant::now() < deadline {
@@ -185,22 +195,30 @@ pub(super) async fn linger(desk: &Arc<Desk>) {
     }
 }
 
+/// Who told us to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Told {
+    /// Ctrl-C.
+    Interrupt,
+    /// `SIGTERM`.
+    Terminate,
+}
+
 /// Waits for Ctrl-C, or for being told to end.
-pub(super) async fn stopped() -> Result<()> {
+pub(super) async fn stopped() -> Result<Told> {
+    let interrupt = tokio::signal::ctrl_c();
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
         let mut ended = signal(SignalKind::terminate()).context("cannot listen for signals")?;
         tokio::select! {
-            result = tokio::signal::ctrl_c() => result.context("cannot listen for Ctrl-C")?,
-            _ = ended.recv() => {}
+            result = interrupt => result.context("cannot listen for Ctrl-C")?,
+            _ = ended.recv() => return Ok(Told::Terminate),
         }
     }
     #[cfg(not(unix))]
-    tokio::signal::ctrl_c()
-        .await
-        .context("cannot listen for Ctrl-C")?;
-    Ok(())
+    interrupt.await.context("cannot listen for Ctrl-C")?;
+    Ok(Told::Interrupt)
 }
 
 /// Runs Codex with its providers turned to us, and gives its exit code.
@@ -238,11 +256,7 @@ async fn codex(
     let status = loop {
         tokio::select! {
             status = child.wait() => break status.context("cannot wait for Codex")?,
-            // A signal from the terminal reaches Codex itself; what we are told alone is passed on.
-            told = stopped() => {
-                told?;
-                terminate(&child);
-            }
+            told = stopped() => pass_on(told?, &child),
         }
     };
     Ok(code(status))
@@ -262,19 +276,29 @@ fn stderr() -> Result<std::process::Stdio> {
     Ok(Stdio::inherit())
 }
 
+/// Hands a signal on to Codex.
 #[cfg(unix)]
-fn terminate(child: &tokio::process::Child) {
+fn pass_on(told: Told, child: &tokio::process::Child) {
+    use rustix::process::Signal;
+
+    let signal = match told {
+        Told::Terminate => Signal::TERM,
+        // The terminal sends it to Codex itself.
+        Told::Interrupt if std::io::stdin().is_terminal() => return,
+        Told::Interrupt => Signal::INT,
+    };
     let id = child
         .id()
         .and_then(|id| i32::try_from(id).ok())
         .and_then(rustix::process::Pid::from_raw);
     if let Some(id) = id {
-        let _ = rustix::process::kill_process(id, rustix::process::Signal::TERM);
+        // Codex may have ended by itself.
+        let _ = rustix::process::kill_process(id, signal);
     }
 }
 
 #[cfg(not(unix))]
-fn terminate(_: &tokio::process::Child) {}
+fn pass_on(_: Told, _: &tokio::process::Child) {}
 
 fn code(status: std::process::ExitStatus) -> u8 {
     #[cfg(unix)]

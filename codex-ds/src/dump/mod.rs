@@ -19,7 +19,7 @@
 //! | `store` | the format of a session |
 //! | `analysis`, `tokens` | what a request comes to |
 //! | `report`, `text` | what a user reads |
-//! | `view`, `diff`, `replay`, `export` | commands on what was recorded |
+//! | `view`, `follow`, `diff`, `replay`, `export` | commands on what was recorded |
 //! | `web` | the page: served, and as a file |
 //! | `profile` | what recording has to know of the profile |
 //! | `tap` | a recorder for other commands |
@@ -39,6 +39,7 @@ pub(crate) mod clock;
 mod decode;
 mod diff;
 mod export;
+mod follow;
 mod held;
 mod lines;
 mod live;
@@ -74,6 +75,7 @@ mod writer;
 #[derive(Debug, clap::Args)]
 #[command(
     args_conflicts_with_subcommands = true,
+    group(clap::ArgGroup::new("exported").args(["har", "curl"]).multiple(true)),
     after_help = "\
 Examples:
   codex-ds dump -- exec \"hi\"                      one turn, and what it cost
@@ -85,6 +87,7 @@ Examples:
   codex-ds dump diff 1 2
   codex-ds dump replay 3 --to http://127.0.0.1:8000/v1 --n 5
   codex-ds dump --curl 3
+  codex-ds dump --                                Codex's terminal interface, and the report after it
   codex-ds dump show --follow                     in another terminal, while Codex runs
 
 Exit codes: 0 done; 1 failed, or a request is over --max-bytes; 2 wrong usage; 3 not ready (no
@@ -142,11 +145,19 @@ pub struct Args {
     #[arg(long, value_name = "N", conflicts_with_all = ["har", "json", "codex"])]
     pub curl: Option<u64>,
     /// The session for --har and --curl [default: the newest]
-    #[arg(long, value_name = "NAME")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        requires = "exported",
+        conflicts_with = "codex"
+    )]
     pub session: Option<String>,
-    /// Codex's arguments, behind `--`
+    /// Codex's arguments, behind `--`; nothing behind it is Codex's terminal interface
     #[arg(last = true, value_name = "ARGS")]
     pub codex: Vec<OsString>,
+    /// Whether to run Codex: there is a `--`.
+    #[arg(skip)]
+    pub wraps: bool,
 }
 
 /// Where sessions are.
@@ -196,7 +207,7 @@ pub fn run(args: &Args) -> Result<u8> {
         Some(View::Show(args)) => view::show(args),
         Some(View::Diff(args)) => diff::run(args),
         Some(View::Replay(args)) => replay::run(args),
-        None if args.curl.is_some() || (args.har && args.codex.is_empty()) => view::export(args),
+        None if args.curl.is_some() || (args.har && !args.wraps) => view::export(args),
         None => live::run(args),
     }
 }

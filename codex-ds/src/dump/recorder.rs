@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -19,6 +19,7 @@ use bytes::Bytes;
 
 use super::store::{self, Counters, End, Header, Outcome};
 use super::writer::Writer;
+use crate::error::UserError;
 
 /// The most bytes that wait for the disk.
 const WAITING: usize = 8 << 20;
@@ -96,6 +97,8 @@ struct Shared {
     numbers: AtomicU64,
     /// Bytes that were dropped, of all exchanges.
     lost: AtomicU64,
+    /// Whether the recording is about to end, and takes its connections with it.
+    stopped: AtomicBool,
 }
 
 impl Shared {
@@ -157,6 +160,7 @@ impl Recorder {
                 queue,
                 numbers: AtomicU64::new(0),
                 lost: AtomicU64::new(0),
+                stopped: AtomicBool::new(false),
             }),
             path,
             thread: Some(thread),
@@ -204,6 +208,11 @@ impl Recorder {
     /// Keeps the recorder's end waiting for something that belongs to the record.
     pub(super) fn hold(&self) -> Hold {
         Hold(Arc::clone(&self.shared))
+    }
+
+    /// Says that what is cut off from here on is cut off by the end of the recording.
+    pub(super) fn stop(&self) {
+        self.shared.stopped.store(true, Ordering::Relaxed);
     }
 
     /// Exchanges and holds that are under way.
@@ -294,7 +303,8 @@ fn step_back() {
 #[cfg(target_os = "linux")]
 const BACK: i32 = 10;
 
-/// One request on its way through. Dropped before its end, it counts as left by its client.
+/// One request on its way through. Dropped before its end, it counts as left by its client, or as
+/// cut off by the end of the recording.
 #[derive(Debug)]
 pub struct Exchange {
     n: u64,
@@ -385,7 +395,11 @@ impl Exchange {
 
 impl Drop for Exchange {
     fn drop(&mut self) {
-        self.end(Outcome::ClientGone);
+        self.end(if self.shared.stopped.load(Ordering::Relaxed) {
+            Outcome::Stopped
+        } else {
+            Outcome::ClientGone
+        });
     }
 }
 
@@ -393,10 +407,12 @@ fn pairs(headers: &HeaderMap) -> Vec<(String, String)> {
     headers
         .iter()
         .map(|(name, value)| {
-            (
-                name.to_string(),
-                String::from_utf8_lossy(value.as_bytes()).into_owned(),
-            )
+            let value = match std::str::from_utf8(value.as_bytes()) {
+                Ok(value) => value.to_owned(),
+                // Latin-1, as HTTP had it: no byte is lost.
+                Err(_) => value.as_bytes().iter().copied().map(char::from).collect(),
+            };
+            (name.to_string(), value)
         })
         .collect()
 }
@@ -425,11 +441,14 @@ fn new_file(folder: &Path, started_ms: u64) -> Result<(PathBuf, File)> {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         match options.open(&path) {
-            Ok(file) => return Ok((path, file)),
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-            Err(error) => {
-                return Err(error).with_context(|| format!("cannot make {}", path.display()));
+            Ok(file) => {
+                // Held as long as somebody writes, for those who read along. Not every file system
+                // has locks.
+                let _ = file.lock();
+                return Ok((path, file));
             }
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(no_store(&path, error)),
         }
     }
     unreachable!("a folder cannot hold 2^32 sessions of one second")
@@ -442,7 +461,17 @@ fn make_private(folder: &Path) -> Result<()> {
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder
         .create(folder)
-        .with_context(|| format!("cannot make {}", folder.display()))
+        .map_err(|error| no_store(folder, error))
+}
+
+fn no_store(path: &Path, error: std::io::Error) -> anyhow::Error {
+    UserError::new(format!(
+        "cannot make {}, to write the session to",
+        path.display()
+    ))
+    .because(error)
+    .hint("name a folder that you can write to: --store DIR")
+    .into()
 }
 
 #[cfg(test)]

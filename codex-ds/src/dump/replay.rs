@@ -281,7 +281,11 @@ fn text(recorded: &Answer, answers: &[Answer]) -> String {
         .iter()
         .map(|call| call.name.as_str())
         .collect();
-    row("recorded".to_owned(), recorded, one_line(&names.join(", ")));
+    let calls = match &names[..] {
+        [] => "none".to_owned(),
+        names => one_line(&names.join(", ")),
+    };
+    row("recorded".to_owned(), recorded, calls);
     for (index, answer) in answers.iter().enumerate() {
         let verdict = verdict(&answer.reply, &recorded.reply).to_owned();
         row(format!("replay {}", index + 1), answer, verdict);

@@ -67,8 +67,7 @@ impl Tap {
     /// # Errors
     /// When what it wrote cannot be read.
     pub(crate) async fn finish(self) -> Result<Session> {
-        live::linger(&self.desk).await;
-        self.serving.abort();
+        live::end(&self.desk, &self.serving).await;
         // If the disk is too slow for that, the session lacks its end.
         let _ = self.desk.recorder.flush(live::DISK);
         Session::read(self.desk.recorder.path())

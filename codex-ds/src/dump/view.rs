@@ -1,18 +1,16 @@
 //! `ls` and `show`: what was recorded.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead as _, BufReader};
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::PathBuf;
 
 use anyhow::Result;
 use codex_ds_wire::breakdown::{Breakdown, Section};
 use serde_json::{Value, json};
 
 use super::report;
-use super::store::{self, Line, Prefix, Session, Summary};
+use super::store::{self, Prefix, Session, Summary};
 use super::text::{Align, count, one_line, table};
-use super::{Args, Place, clock, export, web};
+use super::{Args, Place, clock, export, follow, web};
 use crate::error::UserError;
 use crate::{exit, ui};
 
@@ -57,7 +55,7 @@ pub struct ShowArgs {
     /// The texts of one section: system, tools, environment, agents, history, metadata, parameters
     #[arg(long, value_name = "SECTION", requires = "n")]
     pub section: Option<String>,
-    /// Print a line for each request as it ends, until Ctrl-C
+    /// Print a line for each request as it ends, until the recording ends, or Ctrl-C
     #[arg(long, conflicts_with_all = ["n", "json"])]
     pub follow: bool,
     /// Serve the page of all sessions, on this machine alone, until Ctrl-C
@@ -168,7 +166,7 @@ pub(super) fn show(args: &ShowArgs) -> Result<u8> {
     }
     let path = store::find(&folder, args.session.as_deref())?;
     if args.follow {
-        return follow(&path);
+        return follow::run(&path);
     }
     let session = Session::read(&path)?;
     if let Some(file) = &args.export {
@@ -198,32 +196,6 @@ pub(super) fn show(args: &ShowArgs) -> Result<u8> {
         ui::out(&report::request(&session, exchange, &None));
     }
     Ok(exit::OK)
-}
-
-/// How often a file that is followed is looked at.
-const LOOK: Duration = Duration::from_millis(200);
-
-/// Prints each end of a session as it is written, those that are there first.
-fn follow(path: &Path) -> Result<u8> {
-    let header = Summary::read(path)?.header;
-    ui::err(&format!(
-        "following {}, begun {}; stop with Ctrl-C\n",
-        store::name(path),
-        clock::shown(header.started_ms)
-    ));
-    let mut reader = BufReader::new(fs_err::File::open(path)?);
-    let mut line = Vec::new();
-    loop {
-        // A line may be half written: what is there is kept until its end comes.
-        if reader.read_until(b'\n', &mut line)? == 0 || line.last() != Some(&b'\n') {
-            std::thread::sleep(LOOK);
-            continue;
-        }
-        if let Ok(Line::End(end)) = serde_json::from_slice(&line) {
-            ui::out(&report::line(&end));
-        }
-        line.clear();
-    }
 }
 
 /// Prints a session, or a request of it, in another program's form.

@@ -1,5 +1,6 @@
 //! Which file a session is in.
 
+use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -35,6 +36,16 @@ pub fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     }
     files.sort_unstable_by(|a, b| b.cmp(a));
     Ok(files)
+}
+
+/// Whether nobody writes to a session's file any more. Who records holds a lock on it, which goes
+/// with its process however that ends; on a file system without locks nobody can tell.
+#[must_use]
+pub fn is_closed(file: &File) -> bool {
+    match file.try_lock_shared() {
+        Ok(()) => file.unlock().is_ok(),
+        Err(TryLockError::WouldBlock | TryLockError::Error(_)) => false,
+    }
 }
 
 /// The file that `wanted` names: a path, a session's name or the beginning of one; the newest

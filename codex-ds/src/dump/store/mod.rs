@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 mod files;
 mod read;
 
-pub use files::{SUFFIX, files, find, name};
+pub use files::{SUFFIX, files, find, is_closed, name};
 pub use read::{Exchange, Session, Summary};
 
 /// The version of the format. A reader refuses a newer one.
@@ -116,6 +116,8 @@ pub enum Outcome {
     Complete,
     /// The client went away; the server's answer was aborted.
     ClientGone,
+    /// The recording was stopped before; client and server lost their connections with it.
+    Stopped,
     /// The client's own request broke off or was malformed.
     ClientBroken(String),
     /// The server could not be reached.
@@ -131,6 +133,7 @@ impl Outcome {
         match self {
             Self::Complete => "complete".to_owned(),
             Self::ClientGone => "client gone".to_owned(),
+            Self::Stopped => "cut off: the recording was stopped".to_owned(),
             Self::ClientBroken(why) => format!("broken request: {why}"),
             Self::Unreachable(why) => format!("server not reached: {why}"),
             Self::UpstreamCut(why) => format!("cut off by the server: {why}"),
