@@ -57,14 +57,6 @@ fn entry(session: &Session, exchange: &Exchange) -> Value {
     };
     let end_us = exchange.end.as_ref().map_or(0, |end| end.us);
     let head_us = response.map_or(end_us, |response| response.us);
-    let events: Vec<Value> = if exchange.is_stream() {
-        analysis::events(exchange)
-            .into_iter()
-            .map(|(us, data)| json!({"us": us, "data": data}))
-            .collect()
-    } else {
-        Vec::new()
-    };
     let answer = exchange.answer();
     json!({
         "startedDateTime": clock::iso(request.at_ms),
@@ -90,13 +82,24 @@ fn entry(session: &Session, exchange: &Exchange) -> Value {
             "redirectURL": "",
             "headersSize": -1,
             "bodySize": exchange.end.as_ref().map_or(0, |end| end.response_bytes),
-            "_events": events,
+            "_events": events(exchange),
         },
         "cache": {},
         "timings": {"send": 0, "wait": ms(head_us), "receive": ms(end_us.saturating_sub(head_us))},
         "_n": request.n,
         "_outcome": exchange.end.as_ref().map(|end| end.outcome.words()),
     })
+}
+
+/// The events of a streamed answer and their times; nothing for another one.
+pub(super) fn events(exchange: &Exchange) -> Vec<Value> {
+    if !exchange.is_stream() {
+        return Vec::new();
+    }
+    analysis::events(exchange)
+        .into_iter()
+        .map(|(us, data)| json!({"us": us, "data": data}))
+        .collect()
 }
 
 fn ms(us: u64) -> f64 {

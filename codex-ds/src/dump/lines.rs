@@ -87,3 +87,126 @@ impl Lines {
         (written, None)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+    use crate::dump::store::Counters;
+
+    /// What a sink does with a write.
+    enum Act {
+        Take(usize),
+        Fail(io::ErrorKind),
+    }
+
+    /// Does what it is told, then takes everything.
+    #[derive(Clone, Default)]
+    struct Sink {
+        written: Arc<Mutex<Vec<u8>>>,
+        acts: Arc<Mutex<VecDeque<Act>>>,
+    }
+
+    impl Write for Sink {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let most = match self.acts.lock().expect("no panic").pop_front() {
+                Some(Act::Fail(kind)) => return Err(kind.into()),
+                Some(Act::Take(most)) => most,
+                None => bytes.len(),
+            };
+            let taken = &bytes[..most.min(bytes.len())];
+            self.written.lock().expect("no panic").extend(taken);
+            Ok(taken.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn line(n: u64) -> Line {
+        Line::Counters(Counters {
+            n,
+            queries: 0,
+            hits: 0,
+        })
+    }
+
+    /// Writes lines 1 to 3 at once through a sink that does `acts` first: what is in the file then,
+    /// and how often an error was told.
+    fn written(acts: Vec<Act>) -> (String, bool) {
+        let sink = Sink::default();
+        sink.acts.lock().expect("no panic").extend(acts);
+        let mut lines = Lines::new(Box::new(sink.clone()));
+        for n in 1..=3 {
+            lines.push(&line(n)).expect("only gathered");
+        }
+        assert!(sink.written.lock().expect("no panic").is_empty());
+        let failed = lines.flush().is_err();
+        let written = sink.written.lock().expect("no panic").clone();
+        (String::from_utf8(written).expect("text"), failed)
+    }
+
+    fn numbers(text: &str) -> Vec<Option<u64>> {
+        text.lines()
+            .map(|line| match serde_json::from_str(line) {
+                Ok(Line::Counters(counters)) => Some(counters.n),
+                _ => None,
+            })
+            .collect()
+    }
+
+    #[test]
+    fn short_and_interrupted_writes_lose_nothing() {
+        for acts in [
+            vec![],
+            vec![Act::Take(1), Act::Take(3)],
+            vec![Act::Fail(io::ErrorKind::Interrupted), Act::Take(50)],
+        ] {
+            let (text, failed) = written(acts);
+            assert_eq!(numbers(&text), [Some(1), Some(2), Some(3)]);
+            assert!(!failed);
+        }
+    }
+
+    #[test]
+    fn a_refusal_costs_the_line_that_it_falls_on_and_no_other() {
+        let full = || Act::Fail(io::ErrorKind::StorageFull);
+        let length = serde_json::to_string(&line(1)).expect("a line").len() + 1;
+        for (acts, left) in [
+            // Between two lines, in the middle of one, and a disk that says nothing and takes none.
+            (vec![full()], vec![Some(2), Some(3)]),
+            (vec![Act::Take(length), full()], vec![Some(1), Some(3)]),
+            (
+                vec![Act::Take(length + 5), full()],
+                vec![Some(1), None, Some(3)],
+            ),
+            (
+                vec![Act::Take(5), Act::Take(0)],
+                vec![None, Some(2), Some(3)],
+            ),
+            // Also where the newline behind the torn line is refused.
+            (vec![Act::Take(5), full(), full()], vec![None, Some(3)]),
+            (vec![full(), full(), full()], vec![]),
+        ] {
+            let (text, failed) = written(acts);
+            assert_eq!(numbers(&text), left, "{text}");
+            assert!(failed);
+        }
+    }
+
+    #[test]
+    fn what_is_gathered_is_bounded() {
+        let sink = Sink::default();
+        let mut lines = Lines::new(Box::new(sink.clone()));
+        let mut pushed = 0;
+        while sink.written.lock().expect("no panic").is_empty() {
+            lines.push(&line(pushed)).expect("written");
+            pushed += 1;
+            assert!(lines.gathered.len() < GATHERED + 100);
+        }
+        assert!(sink.written.lock().expect("no panic").len() >= GATHERED);
+    }
+}

@@ -14,8 +14,8 @@
 //! | --- | --- |
 //! | `live` | recording: alone, or around a Codex that it runs |
 //! | `server`, `turn` | the listener; answering itself |
-//! | `proxy`, `upstream`, `plain` | passing on; to which server, and over which connection |
-//! | `recorder`, `writer`, `pieces`, `held`, `decode`, `lines` | the copy on its way to the disk |
+//! | `upload`, `proxy`, `upstream`, `plain` | the request's body; passing on; to which server, over which connection |
+//! | `recorder`, `writer`, `masks`, `pieces`, `held`, `decode`, `lines` | the copy on its way to the disk |
 //! | `store` | the format of a session |
 //! | `analysis`, `tokens` | what a request comes to |
 //! | `report`, `text` | what a user reads |
@@ -43,6 +43,7 @@ mod follow;
 mod held;
 mod lines;
 mod live;
+mod masks;
 mod pieces;
 mod plain;
 pub(crate) mod profile;
@@ -56,6 +57,7 @@ pub(crate) mod tap;
 pub(crate) mod text;
 mod tokens;
 mod turn;
+mod upload;
 pub mod upstream;
 mod view;
 mod web;

@@ -298,3 +298,7 @@ impl Stream for Answer {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "plain_tests.rs"]
+mod tests;

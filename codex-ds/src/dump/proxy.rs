@@ -1,9 +1,8 @@
 //! Passes requests on and answers back, byte for byte and as they come.
 
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
 
-use axum::body::{Body, BodyDataStream, Bytes};
+use axum::body::{Body, Bytes};
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
@@ -12,11 +11,10 @@ use serde_json::json;
 
 use super::recorder::Exchange;
 use super::server::Desk;
+use super::server::Patience;
 use super::store::{Outcome, is_model_request};
+use super::upload::{Shared, Upload, note};
 use super::upstream::{Answer, Failure, Upstream};
-
-/// How long a client may pause in the middle of a request's body.
-const PAUSE: Duration = Duration::from_secs(60);
 
 /// Headers that belong to a connection, not to the message (RFC 9110, 7.6.1), and those that the
 /// other connection sets itself.
@@ -33,26 +31,18 @@ const HOP_BY_HOP: [&str; 10] = [
     "expect",
 ];
 
-/// An exchange that the two directions share while both are under way.
-type Shared = Arc<Mutex<Exchange>>;
-
-fn note<T>(exchange: &Shared, act: impl FnOnce(&mut Exchange) -> T) -> T {
-    act(&mut exchange.lock().unwrap_or_else(PoisonError::into_inner))
-}
-
 /// Passes one request on.
 pub(super) async fn forward(
     desk: &Arc<Desk>,
     upstream: &Upstream,
     exchange: Exchange,
     request: Request,
+    patience: Patience,
 ) -> Response<Body> {
     let n = exchange.number();
     let exchange = Arc::new(Mutex::new(exchange));
     let (parts, body) = request.into_parts();
     let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
-    let length = content_length(&parts.headers);
-    let has_body = length > Some(0) || parts.headers.contains_key(header::TRANSFER_ENCODING);
     let mut headers = passing(&parts.headers);
     headers.remove(header::HOST);
     // So that what comes back can be read along.
@@ -61,26 +51,22 @@ pub(super) async fn forward(
         HeaderValue::from_static("identity"),
     );
 
-    let upload = Arc::new(tokio::sync::Mutex::new(Upload {
-        body: body.into_data_stream(),
-        left: length.or((!has_body).then_some(0)),
-        exchange: Arc::clone(&exchange),
-        broken: None,
-    }));
-    let outgoing = if has_body {
+    let upload = Upload::new(&parts.headers, body, &exchange, patience.body);
+    let is_empty = upload.is_at_end();
+    let upload = Arc::new(tokio::sync::Mutex::new(upload));
+    let outgoing = if is_empty {
+        Body::empty()
+    } else {
         Body::from_stream(stream::unfold(Arc::clone(&upload), async |upload| {
             let next = upload.lock().await.next().await?;
             Some((next, upload))
         }))
-    } else {
-        note(&exchange, Exchange::request_end);
-        Body::empty()
     };
     let mut outgoing = Request::new(outgoing);
     *outgoing.method_mut() = parts.method.clone();
     *outgoing.uri_mut() = parts.uri.clone();
     *outgoing.headers_mut() = headers;
-    let answer = match upstream.send(outgoing).await {
+    let answer = match upstream.send(outgoing).await.and_then(no_switch) {
         Ok(answer) => answer,
         Err(error) => {
             let mut upload = upload.lock().await;
@@ -107,6 +93,15 @@ pub(super) async fn forward(
     response
 }
 
+/// An answer, unless the server goes over to another protocol, which nobody asked it for: `upgrade`
+/// belongs to the client's connection.
+fn no_switch(answer: Response<Answer>) -> Result<Response<Answer>, Failure> {
+    if answer.status() == StatusCode::SWITCHING_PROTOCOLS {
+        return Err("it switches to another protocol, unasked".into());
+    }
+    Ok(answer)
+}
+
 /// How long the answer's body is, where its head says so.
 fn answer_length(method: &Method, status: StatusCode, headers: &HeaderMap) -> Option<u64> {
     let bodiless = matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
@@ -116,7 +111,7 @@ fn answer_length(method: &Method, status: StatusCode, headers: &HeaderMap) -> Op
     content_length(headers)
 }
 
-fn content_length(headers: &HeaderMap) -> Option<u64> {
+pub(super) fn content_length(headers: &HeaderMap) -> Option<u64> {
     headers
         .get(header::CONTENT_LENGTH)?
         .to_str()
@@ -139,46 +134,6 @@ fn passing(headers: &HeaderMap) -> HeaderMap {
         .filter(|(name, _)| !HOP_BY_HOP.contains(&name.as_str()) && !named.contains(name))
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect()
-}
-
-/// The client's body on its way.
-struct Upload {
-    body: BodyDataStream,
-    /// Bytes that are still to come, where that is known: nobody asks for more behind them.
-    left: Option<u64>,
-    exchange: Shared,
-    /// Why it broke off.
-    broken: Option<String>,
-}
-
-impl Upload {
-    /// The next bytes, copied; an error once when it breaks off.
-    async fn next(&mut self) -> Option<std::io::Result<Bytes>> {
-        if self.broken.is_some() || self.left == Some(0) {
-            return None;
-        }
-        let why = match tokio::time::timeout(PAUSE, self.body.next()).await {
-            Ok(Some(Ok(bytes))) => {
-                note(&self.exchange, |exchange| exchange.request_chunk(&bytes));
-                self.left = self
-                    .left
-                    .map(|left| left.saturating_sub(bytes.len() as u64));
-                if self.left == Some(0) {
-                    note(&self.exchange, Exchange::request_end);
-                }
-                return Some(Ok(bytes));
-            }
-            Ok(None) => {
-                self.left = Some(0);
-                note(&self.exchange, Exchange::request_end);
-                return None;
-            }
-            Ok(Some(Err(error))) => causes(&error),
-            Err(_) => format!("no more of the body came within {} s", PAUSE.as_secs()),
-        };
-        self.broken = Some(why.clone());
-        Some(Err(std::io::Error::other(why)))
-    }
 }
 
 /// What goes along with the rest of an answer.
@@ -254,22 +209,29 @@ fn failed(
     broken: Option<String>,
     error: &(dyn std::error::Error + 'static),
 ) -> Response<Body> {
-    let (status, kind, message, outcome) = if let Some(why) = broken {
-        (
-            StatusCode::BAD_REQUEST,
-            "broken_request",
-            format!("codex-ds dump: the request broke off: {why}"),
-            Outcome::ClientBroken(why),
-        )
-    } else {
-        let why = causes(error);
-        (
-            StatusCode::BAD_GATEWAY,
-            "upstream_unreachable",
-            format!("codex-ds dump: no answer from {}: {why}", upstream.root()),
-            Outcome::Unreachable(why),
-        )
+    if let Some(why) = broken {
+        let message = format!("the request broke off: {why}");
+        let outcome = Outcome::ClientBroken(why);
+        return refused(exchange, StatusCode::BAD_REQUEST, message, outcome);
+    }
+    let why = causes(error);
+    let message = format!("no answer from {}: {why}", upstream.root());
+    let outcome = Outcome::Unreachable(why);
+    refused(exchange, StatusCode::BAD_GATEWAY, message, outcome)
+}
+
+/// An answer of the dump's own that says why there is no other, in the form of a model server's.
+pub(super) fn refused(
+    exchange: &Shared,
+    status: StatusCode,
+    message: String,
+    outcome: Outcome,
+) -> Response<Body> {
+    let kind = match status {
+        StatusCode::BAD_GATEWAY => "upstream_unreachable",
+        _ => "broken_request",
     };
+    let message = format!("codex-ds dump: {message}");
     let body = json!({"error": {"message": message, "type": kind, "code": status.as_u16()}});
     let mut response = Response::new(Body::from(body.to_string()));
     *response.status_mut() = status;

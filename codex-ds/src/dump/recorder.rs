@@ -257,6 +257,8 @@ pub(super) struct Hold(#[expect(dead_code, reason = "counted, not read")] Arc<Sh
 
 /// Is told of each request's end.
 pub type OnEnd = Box<dyn FnMut(&End) + Send>;
+/// Is told of the disk's refusal.
+pub type OnFailure = Box<dyn FnMut(&std::io::Error) + Send>;
 
 /// How a session is written.
 pub struct WriterOptions {
@@ -265,7 +267,7 @@ pub struct WriterOptions {
     /// Told of each request's end, on the writing thread.
     pub on_end: Option<OnEnd>,
     /// Told once when the disk refuses a line.
-    pub on_failure: Box<dyn FnMut(&std::io::Error) + Send>,
+    pub on_failure: OnFailure,
 }
 
 fn run(receiver: &Receiver<Message>, queue: &Queue, writer: &mut Writer) {

@@ -1,53 +1,64 @@
 //! What the dump says where there is no server: the least that a client takes for a whole answer.
 
+use std::sync::{Arc, Mutex};
+
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use bytes::Bytes;
 use codex_ds_wire::sse;
-use futures_util::StreamExt as _;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::proxy::refused;
 use super::recorder::Exchange;
+use super::server::Patience;
 use super::store::Outcome;
+use super::upload::{Upload, note};
 use super::writer::KEPT_REQUEST;
 
 /// What the model would have said.
 const TEXT: &str = "Recorded by codex-ds dump; no model was asked.";
 
 /// Reads a request to its end and answers it.
-pub(super) async fn answer(mut exchange: Exchange, request: Request) -> Response<Body> {
-    let path = request.uri().path().to_owned();
-    let mut stream = request.into_body().into_data_stream();
+pub(super) async fn answer(
+    exchange: Exchange,
+    request: Request,
+    patience: Patience,
+) -> Response<Body> {
+    let (parts, body) = request.into_parts();
+    let exchange = Arc::new(Mutex::new(exchange));
+    let mut upload = Upload::new(&parts.headers, body, &exchange, patience.body);
     let mut body = Vec::new();
-    while let Some(next) = stream.next().await {
+    while let Some(next) = upload.next().await {
         match next {
             Ok(bytes) => {
-                exchange.request_chunk(&bytes);
                 let room = KEPT_REQUEST.saturating_sub(body.len());
                 body.extend_from_slice(&bytes[..bytes.len().min(room)]);
             }
             Err(error) => {
-                exchange.end(Outcome::ClientBroken(error.to_string()));
-                let mut response = Response::new(Body::from("the request broke off"));
-                *response.status_mut() = StatusCode::BAD_REQUEST;
-                return response;
+                return refused(
+                    &exchange,
+                    StatusCode::BAD_REQUEST,
+                    format!("the request broke off: {error}"),
+                    Outcome::ClientBroken(error.to_string()),
+                );
             }
         }
     }
-    exchange.request_end();
     let asked = Asked::read(&body);
-    let (kind, text) = reply(&path, &asked);
+    let (kind, text) = reply(parts.uri.path(), &asked);
     let mut response = Response::new(Body::empty());
     response
         .headers_mut()
         .insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
-    exchange.response(200, response.headers());
     let text = Bytes::from(text);
-    exchange.chunk(&text);
-    exchange.end(Outcome::Complete);
+    note(&exchange, |exchange| {
+        exchange.response(200, response.headers());
+        exchange.chunk(&text);
+        exchange.end(Outcome::Complete);
+    });
     *response.body_mut() = Body::from(text);
     response
 }

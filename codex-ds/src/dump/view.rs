@@ -170,7 +170,7 @@ pub(super) fn show(args: &ShowArgs) -> Result<u8> {
     }
     let session = Session::read(&path)?;
     if let Some(file) = &args.export {
-        web::export(&session, file)?;
+        web::write(&session, file)?;
         ui::out(&format!("{}\n", file.display()));
         return Ok(exit::OK);
     }

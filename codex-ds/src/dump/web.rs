@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 use super::store::{self, Exchange, Session, Summary};
-use super::{analysis, live, report, runtime, view};
+use super::{export, live, report, runtime, view};
 use crate::file::{self, Mode};
 use crate::{exit, ui};
 
@@ -99,7 +99,7 @@ pub(super) fn show(folder: &Path, open: bool) -> Result<u8> {
 }
 
 /// Writes the page of one session, with all its data in it.
-pub(super) fn export(session: &Session, path: &Path) -> Result<()> {
+pub(super) fn write(session: &Session, path: &Path) -> Result<()> {
     let exchanges: Vec<Value> = session.exchanges.iter().map(contents).collect();
     let data = json!({
         "session": report::session_json(session, &BTreeMap::new()),
@@ -156,14 +156,30 @@ impl Shared {
         token == self.token && host == Some(self.host.as_bytes())
     }
 
-    fn read(&self, name: &str) -> Option<Session> {
-        // Only what is listed can be asked for: a name is no path.
-        let file = store::files(&self.folder)
-            .ok()?
-            .into_iter()
-            .find(|file| store::name(file) == name)?;
-        Session::read(&file).ok()
+    /// What `make` makes of the sessions' folder, for those who may have it.
+    fn answer(
+        &self,
+        token: &str,
+        headers: &HeaderMap,
+        make: impl FnOnce(&Path) -> Option<Value>,
+    ) -> Response {
+        let made = self
+            .admits(token, headers)
+            .then(|| make(&self.folder))
+            .flatten();
+        made.map_or_else(nothing, |value| {
+            guarded("application/json", value.to_string())
+        })
     }
+}
+
+fn read(folder: &Path, name: &str) -> Option<Session> {
+    // Only what is listed can be asked for: a name is no path.
+    let file = store::files(folder)
+        .ok()?
+        .into_iter()
+        .find(|file| store::name(file) == name)?;
+    Session::read(&file).ok()
 }
 
 fn guarded(kind: &'static str, body: String) -> Response {
@@ -189,10 +205,6 @@ fn nothing() -> Response {
     StatusCode::NOT_FOUND.into_response()
 }
 
-fn json_of(value: &Value) -> Response {
-    guarded("application/json", value.to_string())
-}
-
 async fn page(State(shared): Desk, Parts(token): Parts<String>, headers: HeaderMap) -> Response {
     match random() {
         Ok(nonce) if shared.admits(&token, &headers) => {
@@ -207,16 +219,15 @@ async fn sessions(
     Parts(token): Parts<String>,
     headers: HeaderMap,
 ) -> Response {
-    if !shared.admits(&token, &headers) {
-        return nothing();
-    }
-    let all: Vec<Value> = store::files(&shared.folder)
-        .unwrap_or_default()
-        .iter()
-        .filter_map(|file| Summary::read(file).ok())
-        .map(|summary| view::summary_json(&summary))
-        .collect();
-    json_of(&json!({"schema_version": report::SCHEMA_VERSION, "sessions": all}))
+    shared.answer(&token, &headers, |folder| {
+        let all: Vec<Value> = store::files(folder)
+            .unwrap_or_default()
+            .iter()
+            .filter_map(|file| Summary::read(file).ok())
+            .map(|summary| view::summary_json(&summary))
+            .collect();
+        Some(json!({"schema_version": report::SCHEMA_VERSION, "sessions": all}))
+    })
 }
 
 async fn session(
@@ -224,12 +235,9 @@ async fn session(
     Parts((token, name)): Parts<(String, String)>,
     headers: HeaderMap,
 ) -> Response {
-    let found = shared
-        .admits(&token, &headers)
-        .then(|| shared.read(&name))
-        .flatten();
-    found.map_or_else(nothing, |session| {
-        json_of(&report::session_json(&session, &BTreeMap::new()))
+    shared.answer(&token, &headers, |folder| {
+        let session = read(folder, &name)?;
+        Some(report::session_json(&session, &BTreeMap::new()))
     })
 }
 
@@ -238,31 +246,21 @@ async fn exchange(
     Parts((token, name, n)): Parts<(String, String, u64)>,
     headers: HeaderMap,
 ) -> Response {
-    let found = shared
-        .admits(&token, &headers)
-        .then(|| shared.read(&name))
-        .flatten();
-    let exchange = found.as_ref().and_then(|session| session.exchange(n).ok());
-    exchange.map_or_else(nothing, |exchange| json_of(&contents(exchange)))
+    shared.answer(&token, &headers, |folder| {
+        let session = read(folder, &name)?;
+        session.exchange(n).ok().map(contents)
+    })
 }
 
 /// What the viewer of one request shows.
 fn contents(exchange: &Exchange) -> Value {
-    let events: Vec<Value> = if exchange.is_stream() {
-        analysis::events(exchange)
-            .into_iter()
-            .map(|(us, data)| json!({"us": us, "data": data}))
-            .collect()
-    } else {
-        Vec::new()
-    };
     json!({
         "n": exchange.request.n,
         "headers": exchange.request.headers,
         "body": exchange.request.body,
         "answer_headers": exchange.response.as_ref().map(|response| &response.headers),
         "answer": exchange.answer(),
-        "events": events,
+        "events": export::events(exchange),
     })
 }
 

@@ -1,20 +1,19 @@
 //! Puts the pieces of each exchange together, masks them, and appends them to the session's file.
 
-use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 use std::io::Write;
 
 use codex_ds_wire::prefix::{self, Standing};
 use codex_ds_wire::reply::{self, Brings, Reply};
 use codex_ds_wire::sse::SseReader;
-use codex_ds_wire::{Redactor, Secret};
 use serde::Deserialize;
 
 use super::decode;
 use super::held::Held;
 use super::lines::Lines;
+use super::masks::Masks;
 use super::pieces::Pieces;
-use super::recorder::{Message, WriterOptions};
+use super::recorder::{Message, OnEnd, OnFailure, WriterOptions};
 use super::store::{self, End, Event, Header, Line, Outcome, Prefix, Request, Response, Tokens};
 
 /// The most bytes of a request's body that are kept: far more than a context of a million tokens.
@@ -59,8 +58,9 @@ struct Last {
 /// See the module.
 pub(super) struct Writer {
     lines: Lines,
-    options: WriterOptions,
-    redactor: Redactor,
+    masks: Masks,
+    on_end: Option<OnEnd>,
+    on_failure: OnFailure,
     open: HashMap<u64, Open>,
     last: VecDeque<Last>,
     /// Requests whose end is gathered, and not told yet.
@@ -72,8 +72,9 @@ impl Writer {
     pub(super) fn new(sink: Box<dyn Write + Send>, options: WriterOptions) -> Self {
         Self {
             lines: Lines::new(sink),
-            redactor: Redactor::new(options.redactor.iter().flatten()),
-            options,
+            masks: Masks::new(options.redactor),
+            on_end: options.on_end,
+            on_failure: options.on_failure,
             open: HashMap::new(),
             last: VecDeque::new(),
             ended: Vec::new(),
@@ -84,7 +85,7 @@ impl Writer {
     /// Writes the first line.
     pub(super) fn begin(&mut self, mut header: Header) {
         for arg in &mut header.codex_args {
-            *arg = self.mask(arg).into_owned();
+            *arg = self.masks.text(arg).into_owned();
         }
         self.line(&Line::Session(header));
     }
@@ -98,7 +99,7 @@ impl Writer {
                 path,
                 headers,
             } => {
-                self.learn(&headers);
+                self.masks.learn(&headers);
                 self.open.insert(
                     n,
                     Open {
@@ -161,45 +162,6 @@ impl Writer {
         }
     }
 
-    /// A key that a client sends is masked wherever it comes back.
-    fn learn(&mut self, headers: &[(String, String)]) {
-        let Some(known) = &mut self.options.redactor else {
-            return;
-        };
-        for name in ["authorization", "x-api-key", "api-key"] {
-            let Some(value) = store::header(headers, name) else {
-                continue;
-            };
-            let secret = Secret::new(value.split_once(' ').map_or(value, |(_, token)| token));
-            // What is sent to a server that wants no key is no secret.
-            let placeholder = secret.expose() == crate::setup::profile::PLACEHOLDER_KEY;
-            if !placeholder && !known.contains(&secret) {
-                known.push(secret);
-                self.redactor = Redactor::new(known.iter());
-            }
-        }
-    }
-
-    fn mask<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        match self.options.redactor {
-            Some(_) => self.redactor.text(text),
-            None => Cow::Borrowed(text),
-        }
-    }
-
-    fn mask_headers(&self, headers: Vec<(String, String)>) -> Vec<(String, String)> {
-        match self.options.redactor {
-            Some(_) => headers
-                .into_iter()
-                .map(|(name, value)| {
-                    let value = self.redactor.header(&name, &value).into_owned();
-                    (name, value)
-                })
-                .collect(),
-            None => headers,
-        }
-    }
-
     /// Writes the request, once. `lost` bytes of its body were not handed over.
     fn request(&mut self, n: u64, lost: u64) {
         let Some(mut open) = self.open.remove(&n) else {
@@ -251,7 +213,7 @@ impl Writer {
         if body.is_none() {
             note.get_or_insert_with(|| "the body is no text, and was not kept".to_owned());
         }
-        let body = body.map(|body| self.mask(&body).into_owned());
+        let body = body.map(|body| self.masks.text(&body).into_owned());
         open.model = body.as_deref().and_then(model);
         if store::is_model_request(&open.method, &open.path) {
             let whole = body.as_deref().filter(|_| note.is_none());
@@ -261,8 +223,8 @@ impl Writer {
             n,
             at_ms: open.at_ms,
             method: open.method.clone(),
-            path: self.mask(&open.path).into_owned(),
-            headers: self.mask_headers(open.headers.clone()),
+            path: self.masks.text(&open.path).into_owned(),
+            headers: self.masks.headers(open.headers.clone()),
             bytes: open.request_bytes,
             encoding,
             note,
@@ -307,7 +269,7 @@ impl Writer {
     fn response(&mut self, n: u64, us: u64, status: u16, headers: &[(String, String)]) {
         // A server may answer before it has read the whole request; the record has them in order.
         self.request(n, 0);
-        let masked = self.mask_headers(headers.to_vec());
+        let masked = self.masks.headers(headers.to_vec());
         let Some(open) = self.open.get_mut(&n) else {
             return;
         };
@@ -351,8 +313,8 @@ impl Writer {
     fn piece(&mut self, n: u64, us: u64, piece: Vec<u8>, open: &mut Open) {
         let text = String::from_utf8(piece)
             .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-        let done = match self.options.redactor {
-            Some(_) => open.held.push(&self.redactor, us, text),
+        let done = match self.masks.redactor() {
+            Some(redactor) => open.held.push(redactor, us, text),
             None => vec![(us, text)],
         };
         self.events(n, done);
@@ -372,8 +334,10 @@ impl Writer {
         if let Some(rest) = open.pieces.finish() {
             self.piece(n, us, rest, &mut open);
         }
-        let held = open.held.finish(&self.redactor);
-        self.events(n, held);
+        if let Some(redactor) = self.masks.redactor() {
+            let held = open.held.finish(redactor);
+            self.events(n, held);
+        }
         if open.stream {
             if let Some(event) = open.events.finish() {
                 open.reply.event(&event.data);
@@ -389,7 +353,7 @@ impl Writer {
             other => other,
         };
         let failure = match &open.reply.end {
-            reply::End::Failed(why) => Some(self.mask(why).into_owned()),
+            reply::End::Failed(why) => Some(self.masks.text(why).into_owned()),
             reply::End::Missing if open.stream && outcome == Outcome::Complete => {
                 Some("the stream ended without its last event".to_owned())
             }
@@ -399,7 +363,7 @@ impl Writer {
             n,
             us,
             outcome,
-            path: self.mask(&open.path).into_owned(),
+            path: self.masks.text(&open.path).into_owned(),
             method: open.method,
             model: open.model,
             request_bytes: open.decoded_bytes,
@@ -425,7 +389,7 @@ impl Writer {
         let result = self.lines.flush();
         self.check(result);
         for end in std::mem::take(&mut self.ended) {
-            if let Some(told) = &mut self.options.on_end {
+            if let Some(told) = &mut self.on_end {
                 told(&end);
             }
         }
@@ -435,7 +399,7 @@ impl Writer {
         if let Err(error) = result
             && !std::mem::replace(&mut self.failed, true)
         {
-            (self.options.on_failure)(&error);
+            (self.on_failure)(&error);
         }
     }
 }
