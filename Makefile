@@ -36,7 +36,7 @@ soak: check peers ## ten thousand calls of the guard and requests through the du
 
 test-page: check ## the dump's page in a real Chromium (CHROMIUM names it, else the one on PATH)
 	cargo build --workspace
-	cargo test --package codex-ds-tests --test dump -- --ignored
+	cargo test --package codex-ds-tests --test dump_page -- --ignored
 
 test-benchy: check ## the bench beside llama-benchy (LLAMA_BENCHY names it, else the one on PATH)
 	cargo build --workspace

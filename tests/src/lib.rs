@@ -11,6 +11,9 @@
 //! | [`apiserver`] | a running kube-apiserver, for the opt-in tests |
 //! | [`scenario`] | the steps that most tests share |
 //! | [`proxy`] | a proxy that lets nothing through and remembers who asked |
+//! | [`http`] | HTTP by hand |
+//! | [`recording`] | a `codex-ds dump` in the background |
+//! | [`terminal`] | a terminal for programs that want one |
 //! | [`request`] | reading the requests that Codex sent |
 //! | [`shown`] | what a document shows of a program's output |
 //! | [`group`], `server` | child processes that end with the test |
@@ -20,14 +23,17 @@
 pub mod apiserver;
 pub mod environment;
 pub mod group;
+pub mod http;
 pub mod litellm;
 pub mod peers;
 pub mod proxy;
+pub mod recording;
 pub mod request;
 pub mod run;
 pub mod scenario;
 mod server;
 pub mod shown;
+pub mod terminal;
 pub mod vllm;
 
 pub use apiserver::ApiServer;

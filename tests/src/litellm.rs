@@ -1,11 +1,8 @@
 //! A running LiteLLM with the two routes that a profile uses.
 
-use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
-
 use crate::environment::TestEnvironment;
 use crate::group::Group;
-use crate::{peers, server};
+use crate::{http, peers, server};
 
 /// LiteLLM refuses to start with a weaker key than this form. It protects nothing here.
 pub const MASTER_KEY: &str = "sk-2f9d1c7a5b8e4063a1d2c3b4e5f60718";
@@ -40,7 +37,7 @@ impl LiteLlm {
             .into_command();
         command.arg("--config").arg(config);
         let (group, address) = server::start(command, listening);
-        let health = get(&address, "/health/liveliness");
+        let health = http::get(&address, "/health/liveliness");
         assert!(health.starts_with("HTTP/1.1 200"), "{health}");
         Self {
             base_url: format!("http://{address}/v1"),
@@ -83,18 +80,4 @@ router_settings:
   num_retries: 0
 "
     )
-}
-
-fn get(address: &str, path: &str) -> String {
-    let mut stream = TcpStream::connect(address).expect("LiteLLM said that it listens");
-    write!(
-        stream,
-        "GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n"
-    )
-    .expect("the connection is new");
-    let mut answer = String::new();
-    stream
-        .read_to_string(&mut answer)
-        .expect("a health answer is text");
-    answer
 }

@@ -1,14 +1,13 @@
 //! `codex-ds dump` around the real Codex.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
-use std::process::Stdio;
 
-use codex_ds_tests::group::Group;
-use codex_ds_tests::scenario::{make_private, router, server, setup, shell};
-use codex_ds_tests::{Run, TestEnvironment, each_codex};
+use codex_ds_tests::litellm::MASTER_KEY;
+use codex_ds_tests::peers::CodexVersion;
+use codex_ds_tests::recording::recording;
+use codex_ds_tests::scenario::{make_private, router, server, setup, setup_at, shell};
+use codex_ds_tests::{LiteLlm, Run, TestEnvironment, each_codex, http};
 use codex_ds_wire::Secret;
 use codex_ds_wire::standin::{Config, Fault, Turn};
 use serde_json::Value;
@@ -381,38 +380,13 @@ fn a_vllm_counts_the_tokens_and_says_what_it_had_cached() {
 #[test]
 fn what_was_recorded_survives_a_kill_and_its_torn_end() {
     let env = TestEnvironment::new();
-    let mut command = env.codex_ds(["dump"]).into_command();
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped());
-    let mut group = Group::spawn(&mut command).unwrap();
-    let mut log = BufReader::new(group.child().unwrap().stderr.take().unwrap());
-    let mut line = String::new();
-    log.read_line(&mut line).unwrap();
-    let address = line
-        .split("http://")
-        .nth(1)
-        .unwrap()
-        .split('/')
-        .next()
-        .unwrap();
-    let mut client = TcpStream::connect(address).unwrap();
-    let request = "POST /v1/responses HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 2\r\n\r\n{}";
-    client.write_all(request.as_bytes()).unwrap();
-    let mut answer = String::new();
-    client.read_to_string(&mut answer).unwrap();
+    let (mut dump, address) = recording(&env, &[]);
+    let answer = http::post(&address, "/v1/responses", "", b"{}");
     assert!(answer.contains("response.completed"), "{answer}");
     // The line of the request's end is the sign that it is written.
-    loop {
-        line.clear();
-        assert!(log.read_line(&mut line).unwrap() > 0);
-        if line.contains("bytes") {
-            break;
-        }
-    }
+    dump.line("2 bytes");
     // Kills it at once.
-    drop(group);
+    drop(dump);
     let file = sessions(&env).remove(0);
     let mut text = fs_err::read_to_string(&file).unwrap();
     text.push_str("{\"type\":\"request\",\"n\":2,\"at");
@@ -425,66 +399,64 @@ fn what_was_recorded_survives_a_kill_and_its_torn_end() {
     assert!(run.stdout.contains("1 lines could not be read"), "{run}");
 }
 
-/// Text that runs, wherever a page takes it for markup or for a script.
-const HOSTILE: &str = "</script><script>document.title='PWNED'</script><img src=x onerror=\"document.title='PWNED'\">";
-
 #[test]
-#[ignore = "needs Chromium: make test-page"]
-fn nothing_that_was_recorded_runs_in_the_page() {
-    let env = TestEnvironment::new();
-    let body = serde_json::json!({
-        "model": HOSTILE, "prompt_cache_key": "k", HOSTILE: 1,
-        "input": [{"role": "user", "content": HOSTILE}],
-        "tools": [{"type": "function", "name": HOSTILE}],
-    })
-    .to_string();
-    let lines = [
-        serde_json::json!({"type": "session", "schema_version": 1, "started_ms": 1, "upstream": HOSTILE, "redacted": true}),
-        serde_json::json!({"type": "request", "n": 1, "at_ms": 1, "method": HOSTILE, "path": HOSTILE,
-            "headers": [[HOSTILE, HOSTILE]], "bytes": body.len(), "body": body}),
-        serde_json::json!({"type": "response", "n": 1, "us": 1, "status": 200, "headers": [["content-type", "text/event-stream"]]}),
-        serde_json::json!({"type": "event", "n": 1, "us": 2, "text": format!("data: {HOSTILE}\n\n")}),
-        serde_json::json!({"type": "end", "n": 1, "us": 3, "outcome": {"upstream_cut": HOSTILE}, "method": "POST",
-            "path": "/v1/responses", "model": HOSTILE, "request_bytes": body.len(), "response_bytes": 1, "status": 200,
-            "first_token_us": null, "tokens": null, "failure": HOSTILE,
-            "prefix": {"standing": "breaks", "before": 1, "pointer": HOSTILE, "lost_permille": 1, "cause": HOSTILE}}),
-    ];
-    let lines: Vec<String> = lines.iter().map(|line| format!("{line}\n")).collect();
-    env.write("store/s.jsonl", &lines.concat());
-    let (store, page) = (env.root().join("store"), env.root().join("page.html"));
-    let export = [
-        "dump".as_ref(),
-        "show".as_ref(),
-        "--store".as_ref(),
-        store.as_os_str(),
-        "--export".as_ref(),
-        page.as_os_str(),
-    ];
-    env.codex_ds(export).run().success();
-    // The second of each pair shows that the first could fail.
-    let runs = "<!doctype html><title>quiet</title><script>document.title='PWNED'</script>";
-    let control = env.write("control.html", runs);
-    for (page, title, buttons) in [(page, "codex-ds dump", 1), (control, "PWNED", 0)] {
-        let program = std::env::var_os("CHROMIUM").unwrap_or_else(|| "chromium".into());
-        let profile = format!("--user-data-dir={}", env.root().join("browser").display());
-        let address = format!("file://{}#1", page.display());
-        let args = [
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--no-first-run",
-            "--disable-background-networking",
-            "--disable-component-update",
-            "--disable-sync",
-            "--dump-dom",
-            &profile,
-            &address,
-        ];
-        let run = env.program(program, args).run();
-        assert!(
-            run.stdout.contains(&format!("<title>{title}</title>")),
-            "{run}"
+fn the_two_routes_of_a_real_router_are_compared() {
+    let vllm = server(Config::default(), vec![]);
+    let router = LiteLlm::start(&vllm.base_url());
+    let version = CodexVersion::all().next().expect("there is one");
+    let env = TestEnvironment::with_codex(version);
+    let key = env.write("home/key", MASTER_KEY);
+    make_private(&key);
+    let key = key.to_string_lossy();
+    let profile = ["--mcp", "none", "--api-key-file", &key];
+    setup_at(&env, router.base_url(), &profile);
+    vllm.push(shell("echo one"));
+    vllm.push(Turn::text("Done."));
+    dump(&env, &[], &["hi"]).success();
+
+    let replay = |model: &str, with_key: bool| {
+        let args = ["dump", "replay", "1", "--json", "--n", "2", "--to"];
+        let more = [router.base_url(), "--model", model];
+        let mut command = env.codex_ds(args.iter().chain(&more));
+        if with_key {
+            command = command
+                .arg("--api-key-env")
+                .arg("LAB_KEY")
+                .env("LAB_KEY", MASTER_KEY);
+        }
+        command.run()
+    };
+    for (model, path) in [
+        ("deepseek-v4-flash-cc", "/v1/chat/completions"),
+        ("deepseek-v4-flash", "/v1/responses"),
+    ] {
+        let before = vllm.model_requests().len();
+        vllm.push(shell("echo one"));
+        vllm.push(shell("echo two"));
+        let report = json(&replay(model, true).success());
+        let answers = report["answers"].as_array().unwrap();
+        let of = |key: &str| -> Vec<&Value> { answers.iter().map(|answer| &answer[key]).collect() };
+        assert_eq!(
+            of("calls_compared"),
+            ["same", "same tools, other arguments"],
+            "{model}"
         );
-        assert_eq!(run.stdout.matches("<button").count(), buttons, "{run}");
+        assert_eq!(of("complete"), [true, true]);
+        for answer in answers {
+            assert!(answer["input_tokens"].as_u64() > Some(100), "{answer}");
+            assert!(
+                answer["first_token_us"].as_u64() <= answer["end_us"].as_u64(),
+                "{answer}"
+            );
+        }
+        let asked = &vllm.model_requests()[before..];
+        assert!(asked.iter().all(|request| request.path == path), "{model}");
+        assert_eq!(asked.len(), 2);
     }
+    // The key is not in the record: without one the router refuses, and that is no success.
+    let refused = replay("deepseek-v4-flash", false);
+    assert_eq!(refused.code, Some(1), "{refused}");
+    let answer = &json(&refused)["answers"][0];
+    assert!(answer["status"].as_u64() >= Some(400), "{answer}");
+    assert_eq!(answer["complete"], false);
 }

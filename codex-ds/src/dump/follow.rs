@@ -18,19 +18,20 @@ const LOOK: Duration = Duration::from_millis(100);
 /// ends or Ctrl-C.
 pub(super) fn run(path: &Path) -> Result<u8> {
     let header = Summary::read(path)?.header;
-    ui::err(&format!(
-        "following {}, begun {}; stop with Ctrl-C\n",
-        store::name(path),
-        clock::shown(header.started_ms)
-    ));
     let mut file = Followed {
         reader: BufReader::new(File::open(path)?),
         line: Vec::new(),
     };
     super::runtime()?.block_on(async {
+        let mut stop = live::Stop::listen()?;
+        ui::err(&format!(
+            "following {}, begun {}; stop with Ctrl-C\n",
+            store::name(path),
+            clock::shown(header.started_ms)
+        ));
         tokio::select! {
-            told = live::stopped() => told.map(drop),
-            ended = file.to_the_end() => ended,
+            told = stop.told() => told.map(drop),
+            ended = file.read_on() => ended,
         }
     })?;
     Ok(exit::OK)
@@ -44,7 +45,7 @@ struct Followed {
 }
 
 impl Followed {
-    async fn to_the_end(&mut self) -> Result<()> {
+    async fn read_on(&mut self) -> Result<()> {
         loop {
             // Asked before reading: whatever was written before the end is there then.
             let ended = store::is_closed(self.reader.get_ref().file());

@@ -83,6 +83,7 @@ async fn live(
     upstream: Option<Upstream>,
 ) -> Result<u8> {
     let listener = server::bind(args.bind, args.port, args.allow_remote).await?;
+    let mut stop = Stop::listen()?;
     let address = listener.local_addr().context("a listener has an address")?;
     let header = Header {
         schema_version: SCHEMA_VERSION,
@@ -126,10 +127,10 @@ async fn live(
     }
 
     let code = if args.wraps {
-        codex(args, home, profile, address).await?
+        codex(args, home, profile, address, &mut stop).await?
     } else {
         announce(&desk, address, &path);
-        stopped().await?;
+        stop.told().await?;
         exit::OK
     };
     end(&desk, &serving).await;
@@ -157,7 +158,7 @@ async fn live(
     let held = budget(args, &session);
     if page.is_some() && args.wraps {
         ui::err("the page is there until Ctrl-C\n");
-        stopped().await?;
+        stop.told().await?;
     }
     Ok(if held { code } else { exit::FAILURE })
 }
@@ -204,21 +205,48 @@ pub(super) enum Told {
     Terminate,
 }
 
-/// Waits for Ctrl-C, or for being told to end.
-pub(super) async fn stopped() -> Result<Told> {
-    let interrupt = tokio::signal::ctrl_c();
+/// Ears for Ctrl-C and for being told to end: from [`Stop::listen`] on neither ends the program.
+pub(super) struct Stop {
     #[cfg(unix)]
-    {
+    interrupt: tokio::signal::unix::Signal,
+    #[cfg(unix)]
+    terminate: tokio::signal::unix::Signal,
+}
+
+impl Stop {
+    #[cfg(unix)]
+    pub(super) fn listen() -> Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
-        let mut ended = signal(SignalKind::terminate()).context("cannot listen for signals")?;
-        tokio::select! {
-            result = interrupt => result.context("cannot listen for Ctrl-C")?,
-            _ = ended.recv() => return Ok(Told::Terminate),
-        }
+
+        let listen = |kind| signal(kind).context("cannot listen for signals");
+        Ok(Self {
+            interrupt: listen(SignalKind::interrupt())?,
+            terminate: listen(SignalKind::terminate())?,
+        })
     }
+
+    /// Waits for either.
+    #[cfg(unix)]
+    pub(super) async fn told(&mut self) -> Result<Told> {
+        Ok(tokio::select! {
+            _ = self.interrupt.recv() => Told::Interrupt,
+            _ = self.terminate.recv() => Told::Terminate,
+        })
+    }
+
     #[cfg(not(unix))]
-    interrupt.await.context("cannot listen for Ctrl-C")?;
-    Ok(Told::Interrupt)
+    pub(super) fn listen() -> Result<Self> {
+        Ok(Self {})
+    }
+
+    /// Waits for Ctrl-C.
+    #[cfg(not(unix))]
+    pub(super) async fn told(&mut self) -> Result<Told> {
+        tokio::signal::ctrl_c()
+            .await
+            .context("cannot listen for Ctrl-C")?;
+        Ok(Told::Interrupt)
+    }
 }
 
 /// Runs Codex with its providers turned to us, and gives its exit code.
@@ -227,6 +255,7 @@ async fn codex(
     home: &std::path::Path,
     profile: &Profile,
     address: SocketAddr,
+    stop: &mut Stop,
 ) -> Result<u8> {
     let cwd = std::env::current_dir().context("cannot tell the working folder")?;
     let (trusted, complaint) = TrustList::load_or_empty(home);
@@ -256,7 +285,7 @@ async fn codex(
     let status = loop {
         tokio::select! {
             status = child.wait() => break status.context("cannot wait for Codex")?,
-            told = stopped() => pass_on(told?, &child),
+            told = stop.told() => pass_on(told?, &child),
         }
     };
     Ok(code(status))

@@ -212,19 +212,19 @@ fn failed(
     if let Some(why) = broken {
         let message = format!("the request broke off: {why}");
         let outcome = Outcome::ClientBroken(why);
-        return refused(exchange, StatusCode::BAD_REQUEST, message, outcome);
+        return refused(exchange, StatusCode::BAD_REQUEST, &message, outcome);
     }
     let why = causes(error);
     let message = format!("no answer from {}: {why}", upstream.root());
     let outcome = Outcome::Unreachable(why);
-    refused(exchange, StatusCode::BAD_GATEWAY, message, outcome)
+    refused(exchange, StatusCode::BAD_GATEWAY, &message, outcome)
 }
 
 /// An answer of the dump's own that says why there is no other, in the form of a model server's.
 pub(super) fn refused(
     exchange: &Shared,
     status: StatusCode,
-    message: String,
+    message: &str,
     outcome: Outcome,
 ) -> Response<Body> {
     let kind = match status {

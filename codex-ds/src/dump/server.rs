@@ -129,7 +129,7 @@ async fn handle(
     if let Some((status, message)) = not_here(&request) {
         let outcome = Outcome::ClientBroken(message.to_owned());
         let exchange = Arc::new(Mutex::new(exchange));
-        return proxy::refused(&exchange, status, message.to_owned(), outcome);
+        return proxy::refused(&exchange, status, message, outcome);
     }
     match &desk.answers {
         Answers::Itself => turn::answer(exchange, request, patience).await,

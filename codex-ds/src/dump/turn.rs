@@ -41,7 +41,7 @@ pub(super) async fn answer(
                 return refused(
                     &exchange,
                     StatusCode::BAD_REQUEST,
-                    format!("the request broke off: {error}"),
+                    &format!("the request broke off: {error}"),
                     Outcome::ClientBroken(error.to_string()),
                 );
             }

@@ -90,10 +90,11 @@ impl Page {
 /// Serves the page until Ctrl-C.
 pub(super) fn show(folder: &Path, open: bool) -> Result<u8> {
     runtime()?.block_on(async {
+        let mut stop = live::Stop::listen()?;
         let page = Page::serve(folder).await?;
         page.announce(open);
         ui::err("stop with Ctrl-C\n");
-        live::stopped().await
+        stop.told().await
     })?;
     Ok(exit::OK)
 }
@@ -156,16 +157,16 @@ impl Shared {
         token == self.token && host == Some(self.host.as_bytes())
     }
 
-    /// What `make` makes of the sessions' folder, for those who may have it.
+    /// What `of` makes of the sessions' folder, for those who may have it.
     fn answer(
         &self,
         token: &str,
         headers: &HeaderMap,
-        make: impl FnOnce(&Path) -> Option<Value>,
+        of: impl FnOnce(&Path) -> Option<Value>,
     ) -> Response {
         let made = self
             .admits(token, headers)
-            .then(|| make(&self.folder))
+            .then(|| of(&self.folder))
             .flatten();
         made.map_or_else(nothing, |value| {
             guarded("application/json", value.to_string())

@@ -354,6 +354,9 @@ impl Writer {
         };
         let failure = match &open.reply.end {
             reply::End::Failed(why) => Some(self.masks.text(why).into_owned()),
+            reply::End::Missing if open.status >= Some(400) => {
+                said(&open.whole).map(|text| self.masks.text(&text).into_owned())
+            }
             reply::End::Missing if open.stream && outcome == Outcome::Complete => {
                 Some("the stream ended without its last event".to_owned())
             }
@@ -402,6 +405,15 @@ impl Writer {
             (self.on_failure)(&error);
         }
     }
+}
+
+/// How an answer that is no JSON begins: what a server or a proxy before it says in words.
+fn said(answer: &[u8]) -> Option<String> {
+    const BEGINNING: usize = 200;
+    let text = String::from_utf8_lossy(answer);
+    let text: Vec<&str> = text.split_whitespace().collect();
+    let text: String = text.join(" ").chars().take(BEGINNING).collect();
+    (!text.is_empty()).then_some(text)
 }
 
 /// What a reply cost, where the server says.
