@@ -29,18 +29,19 @@ SHELL = set(
 MATTER_OF_TASTE = {"rm-workspace", "debatable"}
 
 
-def guards(world):
-    """Name, command and further environment of each guard."""
+def guards(world, named=""):
+    """Name, command and further environment of each guard whose name has `named` in it."""
     node, python = world + "/bin/node", world + "/bin/python3"
     safety_net = [node, world + "/cc-safety-net/node_modules/cc-safety-net/dist/bin/cc-safety-net.js", "hook", "--codex"]
     hook = HOME + "/.codex-ds/{}/bin/codex-ds-hook"
-    return [
+    every = [
         ("codex-ds, `lab`", [hook.format("lab")], {}),
         ("codex-ds, `dev`", [hook.format("dev")], {}),
         ("cc-safety-net, standard", safety_net, {"CC_SAFETY_NET_LEVEL": "standard"}),
         ("cc-safety-net, strict", safety_net, {"CC_SAFETY_NET_LEVEL": "strict"}),
         ("nah", [python, "-m", "nah.hook"], {"PYTHONPATH": glob.glob(world + "/nah/lib/python*/site-packages")[0]}),
     ]
+    return [guard for guard in every if named in guard[0]]
 
 
 def request(command):
@@ -86,7 +87,7 @@ def share(part, whole):
     return f"{100 * part / whole:.1f} %" if whole else "–"
 
 
-def coverage(world, every, pool):
+def coverage(world, every, named, pool):
     given = cases(world, "deny"), cases(world, "allow")
     own = [
         [case for name in names for case in cases(world, name, every)]
@@ -100,7 +101,7 @@ def coverage(world, every, pool):
         print(f"\n{title}: {len(shell)} + {len(machine)} to deny, {len(work)} + {len(taste)} to let pass\n")
         print("| guard | shell | machines | daily work | of taste |")
         print("| --- | ---: | ---: | ---: | ---: |")
-        for guard in guards(world):
+        for guard in guards(world, named):
             cells = []
             for commands in (shell, machine, work, taste):
                 verdicts = list(pool.map(lambda command: verdict(guard, command), commands))
@@ -165,13 +166,14 @@ def main():
     parser.add_argument("world")
     parser.add_argument("--every", type=int, default=SAMPLE, help="take every so many of our own larger corpus")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="spawns of each program")
+    parser.add_argument("--guard", default="", help="judge with those whose name has this in it")
     parser.add_argument("--only", choices=["coverage", "latency"])
     args = parser.parse_args()
     if args.only != "coverage":
         latency(args.world, args.rounds)
     if args.only != "latency":
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            coverage(args.world, args.every, pool)
+            coverage(args.world, args.every, args.guard, pool)
 
 
 main()
