@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use crate::body::{Body, Json};
 use crate::spans::{self, Kind, Node, step};
 
 /// What kind of cost a part is.
@@ -119,27 +120,24 @@ pub struct Breakdown {
 impl Breakdown {
     /// Takes a request's body apart.
     #[must_use]
-    pub fn of(body: &[u8]) -> Self {
-        let parsed = std::str::from_utf8(body)
-            .ok()
-            .and_then(|text| Some((text, spans::parse(text).ok()?)));
-        match parsed {
-            Some((text, root)) => Self::of_json(text, &root),
+    pub fn of(body: &Body<'_>) -> Self {
+        match body.json() {
+            Some(json) => Self::of_json(json),
             None => Self {
                 parts: vec![Part {
                     section: Section::Opaque,
                     name: "not JSON".to_owned(),
                     pointer: String::new(),
-                    spans: std::iter::once(0..body.len()).collect(),
+                    spans: std::iter::once(0..body.bytes()).collect(),
                 }],
-                bytes: body.len(),
+                bytes: body.bytes(),
             },
         }
     }
 
-    /// The same for a text that was parsed already.
-    #[must_use]
-    pub fn of_json(text: &str, root: &Node) -> Self {
+    /// The same for a body that is JSON.
+    pub(crate) fn of_json(json: &Json<'_>) -> Self {
+        let Json { text, root } = json;
         let mut splitter = Splitter {
             text,
             parts: Vec::new(),
@@ -398,7 +396,7 @@ mod tests {
 
     fn rows(body: &Value) -> Vec<(Section, String, usize)> {
         let body = body.to_string();
-        let broken = Breakdown::of(body.as_bytes());
+        let broken = Breakdown::of(&Body::read(&body));
         assert_eq!(
             broken.parts.iter().map(Part::bytes).sum::<usize>(),
             body.len()
@@ -491,12 +489,12 @@ mod tests {
     #[test]
     fn the_text_of_a_part_is_what_it_says() {
         let body = json!({"instructions": "a\n\"b\" é"}).to_string();
-        let broken = Breakdown::of(body.as_bytes());
+        let broken = Breakdown::of(&Body::read(&body));
         assert_eq!(broken.parts[0].text(&body), "a\n\"b\" é");
     }
 
     fn assert_sums(body: &[u8]) -> Result<(), TestCaseError> {
-        let broken = Breakdown::of(body);
+        let broken = Breakdown::of(&Body::read(body));
         let mut spans: Vec<Range<usize>> = broken
             .parts
             .iter()

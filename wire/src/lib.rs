@@ -7,6 +7,7 @@
 //! | [`responses`], [`chat`] | lenient types of the two APIs |
 //! | [`sse`] | server-sent events |
 //! | [`redact`] | masks secrets in headers, bodies and text |
+//! | [`body`] | a request's body, parsed once for those below |
 //! | [`spans`] | where each value of a JSON text stands, to the byte |
 //! | [`breakdown`], [`prefix`] | what a request is made of, and whether it extends the last one |
 //! | [`reply`], [`timing`] | what came back, and when |
@@ -16,6 +17,7 @@
 //! The crate knows nothing of Codex's configuration, prints nothing, and opens no socket but the
 //! stand-in's, which listens on 127.0.0.1.
 
+pub mod body;
 pub mod breakdown;
 pub mod chat;
 mod lenient;

@@ -6,8 +6,9 @@
 
 use std::collections::BTreeSet;
 
+use crate::body::{Body, Json};
 use crate::breakdown::{Breakdown, Section};
-use crate::spans::{self, Kind, Node, step};
+use crate::spans::{Kind, Node, step};
 use crate::text::{ceil_char_boundary, floor_char_boundary};
 
 /// Bytes shown before and after the place where two texts part.
@@ -81,22 +82,17 @@ const SWITCHES: [&str; 7] = [
 
 /// Compares the bodies of two consecutive requests of a conversation.
 #[must_use]
-pub fn compare(before: &[u8], after: &[u8]) -> Standing {
-    let parsed = |body| {
-        let text = std::str::from_utf8(body).ok()?;
-        Some((text, spans::parse(text).ok()?))
-    };
-    let (Some((before, before_root)), Some((after, after_root))) = (parsed(before), parsed(after))
-    else {
+pub fn compare(before: &Body<'_>, after: &Body<'_>) -> Standing {
+    let (Some(before), Some(after)) = (before.json(), after.json()) else {
         return Standing::Unknown("a body is no JSON".to_owned());
     };
-    let old = Rendered::of(before, &before_root);
-    let new = Rendered::of(after, &after_root);
+    let old = Rendered::of(before);
+    let new = Rendered::of(after);
     if old.segments.is_empty() || new.segments.is_empty() {
         return Standing::Unknown("a body has no conversation".to_owned());
     }
-    if let (Some(a), Some(b)) = (before_root.get("model"), after_root.get("model"))
-        && let Some(place) = diverge(before, a, after, b, "/model")
+    if let (Some(a), Some(b)) = (before.root.get("model"), after.root.get("model"))
+        && let Some(place) = diverge(before.text, a, after.text, b, "/model")
     {
         let cause = Some("another model".to_owned());
         return Standing::Breaks(old.broken(&new, place, 0, cause));
@@ -106,11 +102,12 @@ pub fn compare(before: &[u8], after: &[u8]) -> Standing {
         return Standing::Breaks(old.broken(&new, place, kept, cause));
     }
     let changed = SWITCHES.iter().find(|name| {
-        let value = |root: &Node, text: &str| {
-            root.get(name)
-                .map(|node| text[node.span.clone()].to_owned())
+        let value = |json: &Json<'_>| {
+            json.root
+                .get(name)
+                .map(|node| json.text[node.span.clone()].to_owned())
         };
-        value(&before_root, before) != value(&after_root, after)
+        value(before) != value(after)
     });
     if let Some(name) = changed {
         return Standing::Unknown(format!(
@@ -139,13 +136,12 @@ struct Segment<'a> {
 
 /// A request in the order of the prompt.
 struct Rendered<'a> {
-    text: &'a str,
-    root: &'a Node,
+    json: &'a Json<'a>,
     segments: Vec<Segment<'a>>,
 }
 
 impl<'a> Rendered<'a> {
-    fn of(text: &'a str, root: &'a Node) -> Self {
+    fn of(json: &'a Json<'_>) -> Self {
         let mut segments = Vec::new();
         for (block, names) in [
             (Block::Tools, &["tools"][..]),
@@ -153,7 +149,9 @@ impl<'a> Rendered<'a> {
             (Block::Conversation, &["input", "messages"]),
         ] {
             for name in names {
-                let Some(node) = root.get(name) else { continue };
+                let Some(node) = json.root.get(name) else {
+                    continue;
+                };
                 let pointer = step("", name);
                 match &node.kind {
                     Kind::Array(elements) => {
@@ -172,11 +170,7 @@ impl<'a> Rendered<'a> {
                 }
             }
         }
-        Self {
-            text,
-            root,
-            segments,
-        }
+        Self { json, segments }
     }
 
     fn bytes(&self) -> usize {
@@ -200,9 +194,9 @@ impl<'a> Rendered<'a> {
             let (olds, news) = (self.block(block), new.block(block));
             for (old, new_segment) in olds.iter().zip(&news) {
                 let found = diverge(
-                    self.text,
+                    self.json.text,
                     old.node,
-                    new.text,
+                    new.json.text,
                     new_segment.node,
                     &new_segment.pointer,
                 );
@@ -243,7 +237,7 @@ impl<'a> Rendered<'a> {
     /// The place behind the last of these segments.
     fn behind(&self, segments: &[&Segment<'a>]) -> (String, usize) {
         segments.last().map_or_else(
-            || (String::new(), self.root.span.start),
+            || (String::new(), self.json.root.span.start),
             |last| (last.pointer.clone(), last.node.span.end),
         )
     }
@@ -252,8 +246,8 @@ impl<'a> Rendered<'a> {
         Break {
             before: place.before,
             after: place.after,
-            before_text: excerpt(self.text, place.before),
-            after_text: excerpt(new.text, place.after),
+            before_text: excerpt(self.json.text, place.before),
+            after_text: excerpt(new.json.text, place.after),
             kept,
             lost: self.bytes().saturating_sub(kept),
             pointer: place.pointer,
@@ -367,8 +361,8 @@ fn cause(old: &Rendered<'_>, new: &Rendered<'_>, place: &Place) -> Option<String
     if place.pointer.starts_with("/tools") {
         return Some(tools_cause(old, new));
     }
-    let old_parts = Breakdown::of_json(old.text, old.root);
-    let new_parts = Breakdown::of_json(new.text, new.root);
+    let old_parts = Breakdown::of_json(old.json);
+    let new_parts = Breakdown::of_json(new.json);
     let (a, b) = (old_parts.at(place.before), new_parts.at(place.after));
     // The same part on both sides, or the payload does not tell what became of what.
     let (a, b) = (a?, b?);
@@ -376,7 +370,10 @@ fn cause(old: &Rendered<'_>, new: &Rendered<'_>, place: &Place) -> Option<String
         return None;
     }
     match a.section {
-        Section::Environment => Some(environment_cause(&a.text(old.text), &b.text(new.text))),
+        Section::Environment => Some(environment_cause(
+            &a.text(old.json.text),
+            &b.text(new.json.text),
+        )),
         Section::System | Section::Agents => Some(format!("the text of {} changed", a.name)),
         Section::History => Some(format!("an earlier item was rewritten: {}", a.name)),
         _ => None,
@@ -385,7 +382,7 @@ fn cause(old: &Rendered<'_>, new: &Rendered<'_>, place: &Place) -> Option<String
 
 fn tools_cause(old: &Rendered<'_>, new: &Rendered<'_>) -> String {
     let names = |rendered: &Rendered<'_>| -> Vec<String> {
-        Breakdown::of_json(rendered.text, rendered.root)
+        Breakdown::of_json(rendered.json)
             .parts
             .into_iter()
             .filter(|part| part.section == Section::Tools)
@@ -437,7 +434,7 @@ fn thinking_behind(old: &Rendered<'_>, new: &Rendered<'_>) -> Option<String> {
         segment
             .node
             .get(name)
-            .and_then(|node| node.text(rendered.text))
+            .and_then(|node| node.text(rendered.json.text))
             .unwrap_or_default()
     };
     let speaks = |rendered: &Rendered<'_>, segment: &Segment<'_>| {
@@ -470,9 +467,11 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::spans;
 
     fn of(before: &Value, after: &Value) -> Standing {
-        compare(before.to_string().as_bytes(), after.to_string().as_bytes())
+        let (before, after) = (before.to_string(), after.to_string());
+        compare(&Body::read(&before), &Body::read(&after))
     }
 
     fn message(role: &str, text: &str) -> Value {
@@ -630,7 +629,7 @@ mod tests {
     fn what_is_no_conversation_is_unknown() {
         for (a, b) in [("x", "{}"), ("{}", "{}"), ("[]", "3")] {
             assert!(matches!(
-                compare(a.as_bytes(), b.as_bytes()),
+                compare(&Body::read(a), &Body::read(b)),
                 Standing::Unknown(_)
             ));
         }
@@ -658,7 +657,7 @@ mod tests {
 
         #[test]
         fn any_bytes_have_an_answer(a in prop::collection::vec(any::<u8>(), 0..64), b in prop::collection::vec(any::<u8>(), 0..64)) {
-            let _ = compare(&a, &b);
+            let _ = compare(&Body::read(&a), &Body::read(&b));
         }
     }
 }

@@ -1,12 +1,13 @@
 //! What a recorded request comes to: its parts, its answer, its times, and what the cache did.
 
+use codex_ds_wire::body::Body;
 use codex_ds_wire::breakdown::Breakdown;
 use codex_ds_wire::prefix::{self, Standing};
 use codex_ds_wire::reply::Reply;
 use codex_ds_wire::sse::SseReader;
 use codex_ds_wire::timing::Timing;
 
-use super::store::{Exchange, Prefix, Session, Tokens};
+use super::store::{Exchange, Session, Tokens};
 use super::writer;
 
 /// See the module.
@@ -14,30 +15,31 @@ use super::writer;
 pub(super) struct Analysis {
     /// The parts; nothing where the body was not kept whole.
     pub(super) breakdown: Option<Breakdown>,
+    /// How it stands to the request of this number, which came before it, to the byte.
+    pub(super) standing: Option<(u64, Standing)>,
+    /// The tokens of that one, by the server's count.
+    pub(super) tokens_before: Option<u64>,
+    /// How much of it the server had cached.
+    pub(super) cached: Cached,
     pub(super) reply: Reply,
     pub(super) timing: Timing,
 }
 
 impl Analysis {
-    pub(super) fn of(exchange: &Exchange) -> Self {
-        let body = exchange.request.body.as_deref();
-        let whole = body.filter(|_| exchange.request.note.is_none());
-        let mut reply = Reply::default();
-        let last = exchange.events.last().map_or(0, |event| event.us);
-        let end = exchange.end.as_ref().map_or(last, |end| end.us);
-        let timing = if exchange.is_stream() {
-            let events = events(exchange);
-            Timing::read(
-                events.iter().map(|(us, data)| (*us, data.as_str())),
-                end,
-                &mut reply,
-            )
-        } else {
-            reply.whole(exchange.answer().as_bytes());
-            Timing::whole(exchange.events.first().map(|event| event.us), end)
-        };
+    pub(super) fn of(session: &Session, exchange: &Exchange) -> Self {
+        let (reply, timing) = answer(exchange);
+        // Parsed once: the body of a long conversation has megabytes.
+        let body = exchange.whole_body().map(Body::read);
+        let standing = body
+            .as_ref()
+            .and_then(|body| standing(session, exchange, body));
         Self {
-            breakdown: whole.map(|body| Breakdown::of(body.as_bytes())),
+            breakdown: body.as_ref().map(Breakdown::of),
+            tokens_before: standing
+                .as_ref()
+                .and_then(|(before, _)| tokens_before(session, *before)),
+            standing,
+            cached: cached(session, exchange),
             reply,
             timing,
         }
@@ -46,6 +48,25 @@ impl Analysis {
     pub(super) fn tokens(&self) -> Option<Tokens> {
         writer::tokens(&self.reply)
     }
+}
+
+/// What came back, and when.
+pub(super) fn answer(exchange: &Exchange) -> (Reply, Timing) {
+    let mut reply = Reply::default();
+    let last = exchange.events.last().map_or(0, |event| event.us);
+    let end = exchange.end.as_ref().map_or(last, |end| end.us);
+    let timing = if exchange.is_stream() {
+        let events = events(exchange);
+        Timing::read(
+            events.iter().map(|(us, data)| (*us, data.as_str())),
+            end,
+            &mut reply,
+        )
+    } else {
+        reply.whole(exchange.answer().as_bytes());
+        Timing::whole(exchange.events.first().map(|event| event.us), end)
+    };
+    (reply, timing)
 }
 
 /// The events of a streamed answer: when, and their data.
@@ -61,15 +82,10 @@ pub(super) fn events(exchange: &Exchange) -> Vec<(u64, String)> {
     events
 }
 
-/// How a request stands to the one before it, to the byte.
-pub(super) fn standing(session: &Session, exchange: &Exchange) -> Option<(u64, Standing)> {
-    let before = match exchange.end.as_ref()?.prefix.as_ref()? {
-        Prefix::Extends { before } | Prefix::Breaks { before, .. } => *before,
-        Prefix::Unknown { .. } | Prefix::First => return None,
-    };
-    let earlier = session.exchange(before).ok()?.request.body.as_deref()?;
-    let body = exchange.request.body.as_deref()?;
-    Some((before, prefix::compare(earlier.as_bytes(), body.as_bytes())))
+fn standing(session: &Session, exchange: &Exchange, body: &Body<'_>) -> Option<(u64, Standing)> {
+    let before = exchange.end.as_ref()?.prefix.as_ref()?.before()?;
+    let earlier = Body::read(session.exchange(before).ok()?.whole_body()?);
+    Some((before, prefix::compare(&earlier, body)))
 }
 
 /// How much of a prompt the server says it had cached.
@@ -97,7 +113,7 @@ impl Cached {
 }
 
 /// What the server says of its cache for one request.
-pub(super) fn cached(session: &Session, exchange: &Exchange) -> Cached {
+fn cached(session: &Session, exchange: &Exchange) -> Cached {
     let Some(tokens) = exchange.end.as_ref().and_then(|end| end.tokens) else {
         return Cached::Silent;
     };
@@ -132,8 +148,7 @@ fn hits(session: &Session, exchange: &Exchange, input: u64) -> Option<u64> {
     (queries == input).then(|| after.hits.saturating_sub(before.hits))
 }
 
-/// The tokens of the request that this one extends or breaks from, by the server's count.
-pub(super) fn tokens_before(session: &Session, before: u64) -> Option<u64> {
+fn tokens_before(session: &Session, before: u64) -> Option<u64> {
     let earlier = session.exchange(before).ok()?;
     earlier.end.as_ref()?.tokens.map(|tokens| tokens.input)
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
+use codex_ds_wire::body::Body;
 use codex_ds_wire::breakdown::Breakdown;
 use reqwest::Url;
 use tokio::task::JoinHandle;
@@ -16,10 +17,10 @@ use tokio::task::JoinHandle;
 use super::profile::{self, Profile};
 use super::proxy;
 use super::recorder::{self, Recorder, WriterOptions};
-use super::report::{self, Counts};
+use super::report;
 use super::server::{self, Answers, Desk};
 use super::store::{End, Header, SCHEMA_VERSION, Session, is_model_request};
-use super::tokens::Counter;
+use super::tokens::{Counter, Counts};
 use super::upstream::{NATIVE_PREFIX, Upstream};
 use super::{Args, export, text, web};
 use crate::error::UserError;
@@ -31,6 +32,8 @@ use crate::{exit, home, ui};
 
 /// How long requests that are still under way get when Codex has ended.
 const LINGER: Duration = Duration::from_secs(2);
+/// How long the server may take to count tokens.
+const COUNTING: Duration = Duration::from_secs(10);
 /// How long the disk may stand still at the end before the rest is given up.
 pub(super) const DISK: Duration = Duration::from_secs(10);
 
@@ -361,8 +364,9 @@ async fn count(session: &Session, client: reqwest::Client, root: &Url) -> BTreeM
         && let Some(body) = largest.request.body.as_deref()
         && let Some(model) = largest.end.as_ref().and_then(|end| end.model.clone())
     {
-        let mut counter = Counter::new(client, root, &model);
-        let counts = counter.count(&Breakdown::of(body.as_bytes()), body).await;
+        let counter = Counter::new(client, root, &model, COUNTING);
+        let breakdown = Breakdown::of(&Body::read(body));
+        let counts = counter.count(&breakdown, body).await.ok();
         all.insert(largest.request.n, counts);
     }
     all
@@ -399,7 +403,7 @@ fn budget(args: &Args, session: &Session) -> bool {
             text::count(most)
         ));
         if let Some(body) = exchange.request.body.as_deref() {
-            ui::err(&report::offenders(&Breakdown::of(body.as_bytes())));
+            ui::err(&report::offenders(&Breakdown::of(&Body::read(body))));
         }
     }
     held

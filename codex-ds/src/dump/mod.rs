@@ -214,6 +214,17 @@ pub fn run(args: &Args) -> Result<u8> {
     }
 }
 
+/// What `dump show N` prints of request `n` in a session's file.
+///
+/// # Errors
+/// When the file cannot be read, is no session, or has no such request.
+pub fn report(file: &std::path::Path, n: u64) -> Result<String> {
+    let session = store::Session::read_around(file, n)?;
+    let exchange = session.exchange(n)?;
+    let analysis = analysis::Analysis::of(&session, exchange);
+    Ok(report::request(exchange, &analysis, &None))
+}
+
 /// The runtime that recording runs in: two threads, so that one direction of a stream does not wait
 /// for the other.
 fn runtime() -> std::io::Result<tokio::runtime::Runtime> {

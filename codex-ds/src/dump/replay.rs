@@ -11,7 +11,7 @@ use codex_ds_wire::{spans, spans::Node};
 use futures_util::StreamExt as _;
 use serde_json::{Value, json};
 
-use super::analysis::Analysis;
+use super::analysis;
 use super::proxy;
 use super::store::{self, Exchange, Session};
 use super::text::{Align, count, one_line, table, time};
@@ -105,11 +105,11 @@ pub(super) fn run(args: &ReplayArgs) -> Result<u8> {
         }
         answers
     });
-    let recorded = Analysis::of(exchange);
+    let (reply, timing) = analysis::answer(exchange);
     let recorded = Answer {
         status: exchange.response.as_ref().map(|response| response.status),
-        reply: recorded.reply,
-        timing: recorded.timing,
+        reply,
+        timing,
         error: None,
     };
     let complete = answers.iter().all(Answer::is_complete);

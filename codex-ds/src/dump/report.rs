@@ -8,16 +8,13 @@ use codex_ds_wire::prefix::Standing;
 use codex_ds_wire::timing::{BUCKETS, Timing};
 use serde_json::{Value, json};
 
-use super::analysis::{self, Analysis, Cached};
+use super::analysis::{Analysis, Cached};
 use super::store::{self, End, Exchange, Prefix, Session};
 use super::text::{Align, count, one_line, plain, share, table, time};
-use super::tokens::BYTES_PER_TOKEN;
+use super::tokens::{BYTES_PER_TOKEN, Counts};
 
 /// The version of the `--json` output.
 pub(super) const SCHEMA_VERSION: u32 = 1;
-
-/// Token counts of the parts of a breakdown, in their order, where a server counted.
-pub(super) type Counts = Option<Vec<u64>>;
 
 /// One line for a request.
 pub(super) fn row(end: &End) -> Vec<String> {
@@ -154,13 +151,17 @@ pub(super) fn session(session: &Session, counts: &BTreeMap<u64, Counts>) -> Stri
                 text,
                 "\nrequest {}\n{}",
                 exchange.request.n,
-                prefix_report(session, exchange)
+                prefix_report(exchange, &Analysis::of(session, exchange))
             );
         }
     }
     if let Some(largest) = largest {
         let of = counts.get(&largest.request.n).cloned().flatten();
-        let _ = write!(text, "\n{}", request(session, largest, &of));
+        let _ = write!(
+            text,
+            "\n{}",
+            request(largest, &Analysis::of(session, largest), &of)
+        );
     }
     text
 }
@@ -211,8 +212,7 @@ fn notes(text: &mut String, session: &Session) {
 }
 
 /// One request: head, parts, prefix, times.
-pub(super) fn request(session: &Session, exchange: &Exchange, counts: &Counts) -> String {
-    let analysis = Analysis::of(exchange);
+pub(super) fn request(exchange: &Exchange, analysis: &Analysis, counts: &Counts) -> String {
     let mut text = one_line(&format!(
         "request {}: {} {}",
         exchange.request.n, exchange.request.method, exchange.request.path
@@ -256,10 +256,10 @@ pub(super) fn request(session: &Session, exchange: &Exchange, counts: &Counts) -
     }
     if let Some(breakdown) = &analysis.breakdown {
         text.push_str(&parts(breakdown, counts));
-        text.push_str(&token_check(&analysis, counts));
+        text.push_str(&token_check(analysis, counts));
     }
-    text.push_str(&prefix_report(session, exchange));
-    text.push_str(&times(&analysis));
+    text.push_str(&prefix_report(exchange, analysis));
+    text.push_str(&times(analysis));
     text
 }
 
@@ -379,11 +379,11 @@ fn token_check(analysis: &Analysis, counts: &Counts) -> String {
 }
 
 /// How the request stands to the one before it, and what the server says.
-pub(super) fn prefix_report(session: &Session, exchange: &Exchange) -> String {
+fn prefix_report(exchange: &Exchange, analysis: &Analysis) -> String {
     let mut text = String::new();
     let prefix = exchange.end.as_ref().and_then(|end| end.prefix.as_ref());
-    let cached = analysis::cached(session, exchange);
-    match analysis::standing(session, exchange) {
+    let cached = analysis.cached;
+    match &analysis.standing {
         Some((before, Standing::Extends(found))) => {
             let _ = writeln!(
                 text,
@@ -397,8 +397,7 @@ pub(super) fn prefix_report(session: &Session, exchange: &Exchange) -> String {
                     "  thinking from {pointer} on lies behind a new message: DeepSeek's template leaves it out now"
                 );
             }
-            let earlier = analysis::tokens_before(session, before);
-            if let (Some(cached), Some(earlier)) = (cached.tokens(), earlier)
+            if let (Some(cached), Some(earlier)) = (cached.tokens(), analysis.tokens_before)
                 && cached * 10 < earlier * 8
             {
                 let _ = writeln!(
@@ -429,7 +428,7 @@ pub(super) fn prefix_report(session: &Session, exchange: &Exchange) -> String {
                 one_line(&found.after_text)
             );
             let all = (found.kept + found.lost) as u64;
-            let lost = match analysis::tokens_before(session, before) {
+            let lost = match analysis.tokens_before {
                 Some(tokens) => tokens
                     .saturating_mul(found.lost as u64)
                     .checked_div(all)
@@ -584,8 +583,7 @@ pub(super) fn offenders(breakdown: &Breakdown) -> String {
 }
 
 /// A request for `--json`.
-pub(super) fn request_json(session: &Session, exchange: &Exchange, counts: &Counts) -> Value {
-    let analysis = Analysis::of(exchange);
+pub(super) fn request_json(exchange: &Exchange, analysis: &Analysis, counts: &Counts) -> Value {
     let timing = &analysis.timing;
     let parts: Option<Vec<Value>> = analysis.breakdown.as_ref().map(|breakdown| {
         let part = |(index, part): (usize, &Part)| {
@@ -609,8 +607,9 @@ pub(super) fn request_json(session: &Session, exchange: &Exchange, counts: &Coun
         "note": exchange.request.note,
         "end": exchange.end,
         "parts": parts,
-        "prefix": standing_json(session, exchange),
-        "cached_tokens": analysis::cached(session, exchange).tokens(),
+        "tokens_by": if counts.is_some() { "tokenize" } else { "estimate" },
+        "prefix": standing_json(exchange, analysis),
+        "cached_tokens": analysis.cached.tokens(),
         "timing_us": {
             "first_byte": timing.first_byte,
             "first_reasoning": timing.first_reasoning,
@@ -629,8 +628,8 @@ pub(super) fn request_json(session: &Session, exchange: &Exchange, counts: &Coun
     })
 }
 
-fn standing_json(session: &Session, exchange: &Exchange) -> Value {
-    match analysis::standing(session, exchange) {
+fn standing_json(exchange: &Exchange, analysis: &Analysis) -> Value {
+    match &analysis.standing {
         Some((before, Standing::Breaks(found))) => json!({
             "standing": "breaks", "before": before, "pointer": found.pointer,
             "byte_before": found.before, "byte_after": found.after,
@@ -652,7 +651,7 @@ pub(super) fn session_json(session: &Session, counts: &BTreeMap<u64, Counts>) ->
         .iter()
         .map(|exchange| {
             let of = counts.get(&exchange.request.n).cloned().flatten();
-            request_json(session, exchange, &of)
+            request_json(exchange, &Analysis::of(session, exchange), &of)
         })
         .collect();
     json!({

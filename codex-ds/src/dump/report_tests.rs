@@ -1,3 +1,4 @@
+use codex_ds_wire::body::Body;
 use serde_json::json;
 
 use super::*;
@@ -84,10 +85,10 @@ fn a_session_reads_well() {
 fn counted_tokens_are_held_against_the_usage() {
     let two = session_of_two();
     let first = &two.exchanges[0];
-    let parts = Breakdown::of(first.request.body.as_ref().unwrap().as_bytes())
+    let parts = Breakdown::of(&Body::read(first.request.body.as_ref().unwrap()))
         .parts
         .len();
-    let text = request(&two, first, &Some(vec![10; parts]));
+    let text = request(first, &Analysis::of(&two, first), &Some(vec![10; parts]));
     let counted = format!(
         "tokens: {} counted by /tokenize; usage says 120",
         10 * parts

@@ -152,10 +152,7 @@ impl Upstream {
 
 impl Server {
     fn new(base: &Url) -> Self {
-        let mut root = base.clone();
-        let path = root.path().trim_end_matches('/');
-        let path = path.strip_suffix("/v1").unwrap_or(path).to_owned();
-        root.set_path(&path);
+        let root = root(base);
         let proxied = |root: &Url| {
             let uri = root.as_str().parse::<Uri>();
             uri.is_ok_and(|uri| Matcher::from_system().intercept(&uri).is_some())
@@ -174,6 +171,15 @@ impl Server {
         url.set_query(query);
         url
     }
+}
+
+/// A server's root: its base URL without `/v1`.
+pub(super) fn root(base: &Url) -> Url {
+    let mut root = base.clone();
+    let path = root.path().trim_end_matches('/');
+    let path = path.strip_suffix("/v1").unwrap_or(path).to_owned();
+    root.set_path(&path);
+    root
 }
 
 /// Reads `vllm:prefix_cache_queries_total` and `…_hits_total` (vLLM 0.32.0).

@@ -1,18 +1,23 @@
 //! `ls` and `show`: what was recorded.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Result;
+use codex_ds_wire::body::Body;
 use codex_ds_wire::breakdown::{Breakdown, Section};
 use serde_json::{Value, json};
 
-use super::report;
-use super::store::{self, Prefix, Session, Summary};
+use super::analysis::Analysis;
+use super::profile::{self, Profile};
+use super::store::{self, Exchange, Prefix, Session, Summary};
 use super::text::{Align, count, one_line, table};
-use super::{Args, Place, clock, export, follow, web};
+use super::tokens::{Ask, Counter, Counts};
+use super::upstream::Upstream;
+use super::{Args, Place, clock, export, follow, report, web};
 use crate::error::UserError;
-use crate::{exit, ui};
+use crate::{exit, home, ui};
 
 /// List the sessions, the newest first
 #[derive(Debug, clap::Args)]
@@ -42,6 +47,9 @@ Examples:
   codex-ds dump show 3 --section tools  one request, and each tool in it
   codex-ds dump show --follow           a line for each request as it comes
 
+Tokens of request N are counted by the server that it was sent to, with its /tokenize, if that is
+the profile's own and counts within 3 seconds; else `~` marks bytes / 4.
+
 Exit codes: 0 shown; 1 failed; 2 wrong usage; 3 nothing recorded")]
 pub struct ShowArgs {
     /// The request [default: all, a line each, and the largest taken apart]
@@ -55,6 +63,12 @@ pub struct ShowArgs {
     /// The texts of one section: system, tools, environment, agents, history, metadata, parameters
     #[arg(long, value_name = "SECTION", requires = "n")]
     pub section: Option<String>,
+    /// Let the server that the request was sent to count its tokens, even if it is not the profile's
+    #[arg(long, requires = "n")]
+    pub tokenize: bool,
+    /// Ask no server to count tokens
+    #[arg(long, requires = "n", conflicts_with = "tokenize")]
+    pub no_tokenize: bool,
     /// Print a line for each request as it ends, until the recording ends, or Ctrl-C
     #[arg(long, conflicts_with_all = ["n", "json"])]
     pub follow: bool,
@@ -168,34 +182,91 @@ pub(super) fn show(args: &ShowArgs) -> Result<u8> {
     if args.follow {
         return follow::run(&path);
     }
+    if let Some(n) = args.n {
+        return request(args, &path, n);
+    }
     let session = Session::read(&path)?;
     if let Some(file) = &args.export {
         web::write(&session, file)?;
         ui::out(&format!("{}\n", file.display()));
-        return Ok(exit::OK);
+    } else if args.json {
+        ui::json(&report::session_json(&session, &BTreeMap::new()));
+    } else {
+        ui::out(&report::session(&session, &BTreeMap::new()));
     }
-    let Some(n) = args.n else {
-        if args.json {
-            ui::json(&report::session_json(&session, &BTreeMap::new()));
-        } else {
-            ui::out(&report::session(&session, &BTreeMap::new()));
-        }
-        return Ok(exit::OK);
-    };
+    Ok(exit::OK)
+}
+
+/// Shows one request.
+fn request(args: &ShowArgs, path: &Path, n: u64) -> Result<u8> {
+    let session = Session::read_around(path, n)?;
     let exchange = session.exchange(n)?;
     if let Some(name) = &args.section {
         let section = section(name)?;
         let body = exchange.request.body.as_deref().unwrap_or_default();
-        let breakdown = Breakdown::of(body.as_bytes());
+        let breakdown = Breakdown::of(&Body::read(body));
         ui::out(&report::section(body, &breakdown, section));
-    } else if args.json {
-        let mut value = report::request_json(&session, exchange, &None);
+        return Ok(exit::OK);
+    }
+    let analysis = Analysis::of(&session, exchange);
+    let counts = counts(args, &session, exchange, &analysis)?;
+    if args.json {
+        let mut value = report::request_json(exchange, &analysis, &counts);
         value["schema_version"] = json!(report::SCHEMA_VERSION);
         ui::json(&value);
     } else {
-        ui::out(&report::request(&session, exchange, &None));
+        ui::out(&report::request(exchange, &analysis, &counts));
     }
     Ok(exit::OK)
+}
+
+/// How long a server may take to count: whoever looks at a request does not wait for it.
+const COUNTING: Duration = Duration::from_secs(3);
+
+/// Exact tokens of a request's parts, where a server may be asked and counts.
+fn counts(
+    args: &ShowArgs,
+    session: &Session,
+    exchange: &Exchange,
+    analysis: &Analysis,
+) -> Result<Counts> {
+    let (Some(breakdown), Some(body)) = (&analysis.breakdown, exchange.whole_body()) else {
+        return Ok(None);
+    };
+    let Some(model) = exchange.end.as_ref().and_then(|end| end.model.as_deref()) else {
+        return Ok(None);
+    };
+    let ask = match (args.tokenize, args.no_tokenize) {
+        (true, _) => Ask::Anyone,
+        (_, true) => Ask::Nobody,
+        _ => Ask::Ours,
+    };
+    let profile =
+        home::wanted(args.place.home.home.as_deref()).and_then(|home| profile::read(&home));
+    let profile = match profile {
+        // What was recorded can be looked at without a profile, and with a broken one.
+        Err(_) if !args.tokenize => Profile::default(),
+        read => read?,
+    };
+    let Some(root) = ask.whom(session, exchange, &profile) else {
+        if args.tokenize {
+            ui::warn("--tokenize: no server was asked, and the profile has none: ~ is an estimate");
+        }
+        return Ok(None);
+    };
+    let _progress = ui::progress("counting tokens");
+    let client = Upstream::new(&root, None)?.client().clone();
+    let counter = Counter::new(client, &root, model, COUNTING);
+    let counted = super::runtime()?.block_on(counter.count(breakdown, body));
+    Ok(match counted {
+        Ok(counts) => Some(counts),
+        Err(why) => {
+            if args.tokenize {
+                ui::warn(&format!("--tokenize: {why}; ~ is an estimate"));
+            }
+            None
+        }
+    })
 }
 
 /// Prints a session, or a request of it, in another program's form.

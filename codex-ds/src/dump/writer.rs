@@ -3,10 +3,10 @@
 use std::collections::{HashMap, VecDeque};
 use std::io::Write;
 
+use codex_ds_wire::body::Body;
 use codex_ds_wire::prefix::{self, Standing};
 use codex_ds_wire::reply::{self, Brings, Reply};
 use codex_ds_wire::sse::SseReader;
-use serde::Deserialize;
 
 use super::decode;
 use super::held::Held;
@@ -214,10 +214,17 @@ impl Writer {
             note.get_or_insert_with(|| "the body is no text, and was not kept".to_owned());
         }
         let body = body.map(|body| self.masks.text(&body).into_owned());
-        open.model = body.as_deref().and_then(model);
-        if store::is_model_request(&open.method, &open.path) {
-            let whole = body.as_deref().filter(|_| note.is_none());
-            open.prefix = Some(self.standing(n, &open.headers, whole));
+        let asks = store::is_model_request(&open.method, &open.path);
+        if let Some(body) = body.as_deref().filter(|_| note.is_none()) {
+            let read = Body::read(body);
+            open.model = read.string("model");
+            if asks {
+                open.prefix = Some(self.standing(n, &open.headers, body, &read));
+            }
+        } else if asks {
+            open.prefix = Some(Prefix::Unknown {
+                why: "the body was not kept whole".to_owned(),
+            });
         }
         Request {
             n,
@@ -233,12 +240,13 @@ impl Writer {
     }
 
     /// How a request stands to the last one of its conversation, which it then is itself.
-    fn standing(&mut self, n: u64, headers: &[(String, String)], body: Option<&str>) -> Prefix {
-        let Some(body) = body else {
-            return Prefix::Unknown {
-                why: "the body was not kept whole".to_owned(),
-            };
-        };
+    fn standing(
+        &mut self,
+        n: u64,
+        headers: &[(String, String)],
+        text: &str,
+        body: &Body<'_>,
+    ) -> Prefix {
         let Some(conversation) = conversation(headers, body) else {
             return Prefix::Unknown {
                 why: "it names no conversation (prompt_cache_key)".to_owned(),
@@ -250,15 +258,13 @@ impl Writer {
             .position(|last| last.conversation == conversation);
         let before = at.and_then(|at| self.last.remove(at));
         let prefix = before.map_or(Prefix::First, |before| {
-            summary(
-                before.n,
-                prefix::compare(before.body.as_bytes(), body.as_bytes()),
-            )
+            let earlier = Body::read(&before.body);
+            summary(before.n, prefix::compare(&earlier, body))
         });
         self.last.push_back(Last {
             conversation,
             n,
-            body: body.to_owned(),
+            body: text.to_owned(),
         });
         if self.last.len() > CONVERSATIONS {
             self.last.pop_front();
@@ -440,24 +446,9 @@ fn text(mut bytes: Vec<u8>, cut: bool) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-fn model(body: &str) -> Option<String> {
-    #[derive(Deserialize)]
-    struct Body {
-        model: String,
-    }
-    serde_json::from_str::<Body>(body)
-        .ok()
-        .map(|body| body.model)
-}
-
 /// What ties requests to each other: Codex's `prompt_cache_key`, else its session's header.
-pub(super) fn conversation(headers: &[(String, String)], body: &str) -> Option<String> {
-    #[derive(Deserialize)]
-    struct Body {
-        prompt_cache_key: String,
-    }
-    let named = serde_json::from_str::<Body>(body).ok();
-    named.map(|body| body.prompt_cache_key).or_else(|| {
+fn conversation(headers: &[(String, String)], body: &Body<'_>) -> Option<String> {
+    body.string("prompt_cache_key").or_else(|| {
         ["session-id", "session_id", "thread-id"]
             .iter()
             .find_map(|name| store::header(headers, name))

@@ -1,11 +1,12 @@
 //! The parts of any body sum up to its length, each byte in one of them.
 #![no_main]
 
+use codex_ds_wire::body::Body;
 use codex_ds_wire::breakdown::Breakdown;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|body: &[u8]| {
-    let found = Breakdown::of(body);
+    let found = Breakdown::of(&Body::read(body));
     let mut spans: Vec<_> = found.parts.iter().flat_map(|part| part.spans.clone()).collect();
     spans.retain(|span| !span.is_empty());
     spans.sort_by_key(|span| span.start);

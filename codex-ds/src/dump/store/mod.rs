@@ -84,6 +84,23 @@ pub struct Request {
     pub body: Option<String>,
 }
 
+impl Request {
+    /// One of which only the number was read.
+    pub(super) fn unread(n: u64) -> Self {
+        Self {
+            n,
+            at_ms: 0,
+            method: String::new(),
+            path: String::new(),
+            headers: Vec::new(),
+            bytes: 0,
+            encoding: None,
+            note: Some("not read".to_owned()),
+            body: None,
+        }
+    }
+}
+
 /// See [`Line::Response`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Response {
@@ -181,6 +198,17 @@ pub enum Prefix {
         /// Why.
         why: String,
     },
+}
+
+impl Prefix {
+    /// The request that it is compared with.
+    #[must_use]
+    pub fn before(&self) -> Option<u64> {
+        match self {
+            Self::Extends { before } | Self::Breaks { before, .. } => Some(*before),
+            Self::Unknown { .. } | Self::First => None,
+        }
+    }
 }
 
 /// See [`Line::End`].

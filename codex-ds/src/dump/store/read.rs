@@ -35,6 +35,13 @@ impl Exchange {
             .collect()
     }
 
+    /// The request's body, where it was kept whole.
+    #[must_use]
+    pub fn whole_body(&self) -> Option<&str> {
+        let body = self.request.body.as_deref();
+        body.filter(|_| self.request.note.is_none())
+    }
+
     /// Whether the answer is a stream of events.
     #[must_use]
     pub fn is_stream(&self) -> bool {
@@ -66,10 +73,39 @@ impl Session {
     /// # Errors
     /// When the file cannot be read, is no session, or is from a newer codex-ds.
     pub fn read(path: &Path) -> Result<Self> {
+        Self::read_those(path, |_| true)
+    }
+
+    /// Reads what a report of request `n` takes: of the others only their ends and counters, and
+    /// of the one that it is compared with the body, too. A session may hold a conversation of
+    /// megabytes a hundred times.
+    ///
+    /// # Errors
+    /// When the file cannot be read, is no session, or is from a newer codex-ds.
+    pub fn read_around(path: &Path, n: u64) -> Result<Self> {
+        let mut before = None;
+        each_line(path, |line| {
+            if beginning(line) == Some(("end", n))
+                && let Some(Line::End(end)) = parse(line)
+            {
+                before = end.prefix.and_then(|prefix| prefix.before());
+            }
+        })?;
+        Self::read_those(path, |other| other == n || Some(other) == before)
+    }
+
+    /// Reads the requests of these numbers, and of the others their ends and counters.
+    fn read_those(path: &Path, wanted: impl Fn(u64) -> bool) -> Result<Self> {
         let mut session: Option<Self> = None;
         let mut skipped = 0;
         each_line(path, |line| {
-            let Ok(line) = serde_json::from_slice::<Line>(line) else {
+            let skips = beginning(line).filter(|(_, n)| !wanted(*n));
+            let line = match skips {
+                Some(("request", n)) => Some(Line::Request(Request::unread(n))),
+                Some(("response" | "event", _)) => return,
+                _ => parse(line),
+            };
+            let Some(line) = line else {
                 skipped += 1;
                 return;
             };
@@ -254,6 +290,27 @@ fn each_line(path: &Path, mut take: impl FnMut(&[u8])) -> Result<()> {
             take(text);
         }
     }
+}
+
+/// The kind of a line and the number of its request, which are its first members.
+fn beginning(line: &[u8]) -> Option<(&str, u64)> {
+    // An event's kind and the longest number have fewer.
+    let start = &line[..line.len().min(64)];
+    let valid = start.utf8_chunks().next()?.valid();
+    let (kind, rest) = valid.strip_prefix("{\"type\":\"")?.split_once('"')?;
+    let number = rest.strip_prefix(",\"n\":")?;
+    let end = number.find(|c: char| !c.is_ascii_digit())?;
+    Some((kind, number[..end].parse().ok()?))
+}
+
+/// Reads a line by its kind: to read a tagged enum, serde first copies all that it holds.
+fn parse(line: &[u8]) -> Option<Line> {
+    let read = match beginning(line) {
+        Some(("request", _)) => serde_json::from_slice(line).map(Line::Request),
+        Some(("event", _)) => serde_json::from_slice(line).map(Line::Event),
+        _ => serde_json::from_slice(line),
+    };
+    read.ok()
 }
 
 fn no_session(path: &Path) -> anyhow::Error {

@@ -26,6 +26,51 @@ fn a_torn_line_is_skipped_and_counted() {
 }
 
 #[test]
+fn around_a_request_only_it_and_the_one_before_it_are_read_whole() {
+    let end = |n: u64, prefix: &str| {
+        format!(
+            r#"{{"type":"end","n":{n},"us":1,"outcome":"complete","method":"POST","path":"/v1/responses","model":null,"request_bytes":2,"response_bytes":1,"status":200,"first_token_us":null,"tokens":null,"prefix":{prefix}}}"#
+        )
+    };
+    let event = |n: u64| format!(r#"{{"type":"event","n":{n},"us":1,"text":"é"}}"#);
+    let mut lines = vec![HEADER.to_owned()];
+    for (n, prefix) in [
+        (1, r#"{"standing":"first"}"#),
+        (2, r#"{"standing":"extends","before":1}"#),
+        (13, r#"{"standing":"extends","before":2}"#),
+    ] {
+        lines.push(REQUEST.replace("\"n\":1,", &format!("\"n\":{n},")));
+        lines.extend([event(n), end(n, prefix)]);
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = write(folder.path(), "a.jsonl", &lines.join("\n"));
+    let read: Vec<(u64, bool, usize, bool)> = Session::read_around(&path, 13)
+        .expect("readable")
+        .exchanges
+        .iter()
+        .map(|exchange| {
+            (
+                exchange.request.n,
+                exchange.whole_body().is_some(),
+                exchange.events.len(),
+                exchange.end.is_some(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        read,
+        [(1, false, 0, true), (2, true, 1, true), (13, true, 1, true)]
+    );
+    let whole = Session::read(&path).expect("readable");
+    assert!(
+        whole
+            .exchanges
+            .iter()
+            .all(|exchange| exchange.whole_body().is_some())
+    );
+}
+
+#[test]
 fn what_is_newer_or_no_session_is_refused_by_name() {
     let folder = tempfile::tempdir().expect("a folder");
     for (lines, says) in [
