@@ -16,11 +16,14 @@ impl Pieces {
     /// Takes the next bytes, and hands out what they complete.
     pub(super) fn push(&mut self, bytes: &[u8], mut take: impl FnMut(Vec<u8>)) {
         self.buffer.extend_from_slice(bytes);
-        while let Some(end) = self.end() {
-            let rest = self.buffer.split_off(end);
-            take(std::mem::replace(&mut self.buffer, rest));
-            self.searched = 0;
+        let mut start = 0;
+        while let Some(end) = self.end(start) {
+            take(self.buffer[start..end].to_vec());
+            start = end;
+            self.searched = end;
         }
+        self.buffer.drain(..start);
+        self.searched -= start;
     }
 
     /// What is left at the end.
@@ -29,8 +32,8 @@ impl Pieces {
         Some(std::mem::take(&mut self.buffer)).filter(|rest| !rest.is_empty())
     }
 
-    /// Behind the first blank line, or where the piece gets too long.
-    fn end(&mut self) -> Option<usize> {
+    /// Behind the first blank line of the piece that begins at `start`, or where it gets too long.
+    fn end(&mut self, start: usize) -> Option<usize> {
         let bytes = &self.buffer;
         let mut at = self.searched;
         while let Some(found) = bytes[at..]
@@ -47,8 +50,9 @@ impl Pieces {
             at += 1;
         }
         // A blank line may have begun in the last two bytes.
-        self.searched = bytes.len().saturating_sub(2);
-        (bytes.len() > LONGEST).then(|| boundary(bytes))
+        self.searched = bytes.len().saturating_sub(2).max(start);
+        let rest = &bytes[start..];
+        (rest.len() > LONGEST).then(|| start + boundary(rest))
     }
 }
 
