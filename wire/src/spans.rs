@@ -127,7 +127,10 @@ pub fn unescape(inner: &str) -> String {
 /// Adds a step to a JSON pointer (RFC 6901).
 #[must_use]
 pub fn step(pointer: &str, key: &str) -> String {
-    format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"))
+    if key.contains(['~', '/']) {
+        return format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"));
+    }
+    format!("{pointer}/{key}")
 }
 
 struct Reader<'a> {

@@ -22,17 +22,42 @@ pub struct Stall {
     pub length: u64,
 }
 
+/// When things of one kind came. Others may lie in between.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Stretch {
+    /// The events that brought some.
+    pub chunks: u64,
+    /// The first of them.
+    pub first: Option<u64>,
+    /// The last of them.
+    pub last: Option<u64>,
+}
+
+impl Stretch {
+    fn add(&mut self, at: u64) {
+        self.chunks += 1;
+        self.first.get_or_insert(at);
+        self.last = Some(at);
+    }
+
+    /// From the first to the last.
+    #[must_use]
+    pub fn length(&self) -> Option<u64> {
+        Some(self.last?.saturating_sub(self.first?))
+    }
+}
+
 /// The times of one answer.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Timing {
     /// The first byte of the body.
     pub first_byte: Option<u64>,
-    /// The first thinking.
-    pub first_reasoning: Option<u64>,
-    /// The first text.
-    pub first_text: Option<u64>,
-    /// The first part of a tool call.
-    pub first_call: Option<u64>,
+    /// Thinking.
+    pub reasoning: Stretch,
+    /// Text.
+    pub text: Stretch,
+    /// Parts of tool calls.
+    pub calls: Stretch,
     /// The end.
     pub end: u64,
     /// Events that brought thinking, text or a part of a call.
@@ -66,13 +91,13 @@ impl Timing {
                 }
             }
             previous = Some(at);
-            let first = match reply.event(data) {
-                Brings::Reasoning => &mut timing.first_reasoning,
-                Brings::Text => &mut timing.first_text,
-                Brings::Call => &mut timing.first_call,
+            let stretch = match reply.event(data) {
+                Brings::Reasoning => &mut timing.reasoning,
+                Brings::Text => &mut timing.text,
+                Brings::Call => &mut timing.calls,
                 Brings::Other => continue,
             };
-            first.get_or_insert(at);
+            stretch.add(at);
             timing.chunks += 1;
             if let Some(last) = timing.last.replace(at) {
                 timing.gaps.push(at.saturating_sub(last));
@@ -104,9 +129,9 @@ impl Timing {
     /// The first thing that the model made: thinking, text or a call.
     #[must_use]
     pub fn first_token(&self) -> Option<u64> {
-        [self.first_reasoning, self.first_text, self.first_call]
+        [self.reasoning, self.text, self.calls]
             .into_iter()
-            .flatten()
+            .filter_map(|stretch| stretch.first)
             .min()
     }
 
@@ -185,12 +210,20 @@ mod tests {
         let timing = Timing::read(events, 4_300_000, &mut Reply::default());
         assert_eq!(timing.first_byte, Some(500_000));
         assert_eq!(
-            (timing.first_reasoning, timing.first_text),
-            (Some(1_000_000), Some(1_200_000))
+            timing.reasoning,
+            Stretch {
+                chunks: 2,
+                first: Some(1_000_000),
+                last: Some(1_100_000)
+            }
         );
         assert_eq!(
-            (timing.first_token(), timing.first_call, timing.chunks),
-            (Some(1_000_000), None, 4)
+            (timing.text.first, timing.text.length()),
+            (Some(1_200_000), Some(3_000_000))
+        );
+        assert_eq!(
+            (timing.first_token(), timing.calls, timing.chunks),
+            (Some(1_000_000), Stretch::default(), 4)
         );
         assert_eq!(
             timing.stalls,

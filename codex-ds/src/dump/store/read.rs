@@ -230,11 +230,11 @@ impl Summary {
             if line.starts_with(br#"{"type":"request""#) {
                 requests += 1;
             } else if line.starts_with(br#"{"type":"end""#) {
-                if let Ok(Line::End(end)) = serde_json::from_slice(line) {
+                if let Some(Line::End(end)) = parse(line) {
                     ends.push(*end);
                 }
             } else if header.is_none()
-                && let Ok(Line::Session(found)) = serde_json::from_slice(line)
+                && let Some(Line::Session(found)) = parse(line)
             {
                 header = Some(found);
             }
@@ -308,6 +308,7 @@ fn parse(line: &[u8]) -> Option<Line> {
     let read = match beginning(line) {
         Some(("request", _)) => serde_json::from_slice(line).map(Line::Request),
         Some(("event", _)) => serde_json::from_slice(line).map(Line::Event),
+        Some(("end", _)) => serde_json::from_slice(line).map(Line::End),
         _ => serde_json::from_slice(line),
     };
     read.ok()

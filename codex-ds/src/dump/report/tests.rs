@@ -1,4 +1,5 @@
 use codex_ds_wire::body::Body;
+use codex_ds_wire::breakdown::Breakdown;
 use serde_json::json;
 
 use super::*;
