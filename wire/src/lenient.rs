@@ -4,6 +4,35 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
+/// Declares structs whose fields are all read leniently: see [`or_default`]. What has no field of
+/// its own is kept in a map, where the struct ends with `rest { … }`.
+macro_rules! lenient {
+    ($(
+        $(#[$of_struct:meta])*
+        pub struct $name:ident {
+            $($(#[$of_field:meta])* pub $field:ident: $type:ty,)*
+            $(rest { $(#[$of_rest:meta])* pub $rest:ident: $rest_type:ty, })?
+        }
+    )*) => {$(
+        $(#[$of_struct])*
+        #[derive(Debug, Clone, PartialEq, Default, serde::Deserialize)]
+        #[serde(default)]
+        pub struct $name {
+            $(
+                $(#[$of_field])*
+                #[serde(deserialize_with = "crate::lenient::or_default")]
+                pub $field: $type,
+            )*
+            $(
+                $(#[$of_rest])*
+                #[serde(flatten)]
+                pub $rest: $rest_type,
+            )?
+        }
+    )*};
+}
+pub(crate) use lenient;
+
 /// For `#[serde(deserialize_with)]`: a value of the wrong type counts as absent, so that one odd
 /// field does not hide a whole request.
 pub(crate) fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>

@@ -7,52 +7,43 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::lenient::or_default;
+use crate::lenient::lenient;
 
-/// The body of `POST /v1/responses`.
-#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
-#[serde(default)]
-pub struct Request {
-    /// The model's name.
-    #[serde(deserialize_with = "or_default")]
-    pub model: Option<String>,
-    /// The system text. Codex leaves it out and sends a first developer message instead.
-    #[serde(deserialize_with = "or_default")]
-    pub instructions: Option<String>,
-    /// The conversation.
-    pub input: Input,
-    /// The offered tools.
-    #[serde(deserialize_with = "or_default")]
-    pub tools: Vec<Tool>,
-    /// "auto", "none", "required", or an object that names a tool.
-    pub tool_choice: Value,
-    /// The reasoning settings.
-    #[serde(deserialize_with = "or_default")]
-    pub reasoning: Reasoning,
-    /// Whether the answer is a stream of events.
-    #[serde(deserialize_with = "or_default")]
-    pub stream: bool,
-    /// The longest answer, in tokens.
-    #[serde(deserialize_with = "or_default")]
-    pub max_output_tokens: Option<u64>,
-    /// "auto" lets the server cut an input that is too long.
-    #[serde(deserialize_with = "or_default")]
-    pub truncation: Option<String>,
-    /// Everything else.
-    #[serde(flatten)]
-    pub extra: Map<String, Value>,
-}
+lenient! {
+    /// The body of `POST /v1/responses`.
+    pub struct Request {
+        /// The model's name.
+        pub model: Option<String>,
+        /// The system text. Codex leaves it out and sends a first developer message instead.
+        pub instructions: Option<String>,
+        /// The conversation.
+        pub input: Input,
+        /// The offered tools.
+        pub tools: Vec<Tool>,
+        /// "auto", "none", "required", or an object that names a tool.
+        pub tool_choice: Value,
+        /// The reasoning settings.
+        pub reasoning: Reasoning,
+        /// Whether the answer is a stream of events.
+        pub stream: bool,
+        /// The longest answer, in tokens.
+        pub max_output_tokens: Option<u64>,
+        /// "auto" lets the server cut an input that is too long.
+        pub truncation: Option<String>,
+        rest {
+            /// Everything else.
+            pub extra: Map<String, Value>,
+        }
+    }
 
-/// The `reasoning` object of a request.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
-#[serde(default)]
-pub struct Reasoning {
-    /// How hard the model thinks; "none" turns thinking off.
-    #[serde(deserialize_with = "or_default")]
-    pub effort: Option<String>,
-    /// Whether and how thinking is summed up.
-    #[serde(deserialize_with = "or_default")]
-    pub summary: Option<String>,
+    /// The `reasoning` object of a request.
+    #[derive(Eq)]
+    pub struct Reasoning {
+        /// How hard the model thinks; "none" turns thinking off.
+        pub effort: Option<String>,
+        /// Whether and how thinking is summed up.
+        pub summary: Option<String>,
+    }
 }
 
 /// The `input` of a request.
@@ -143,15 +134,14 @@ impl Item {
     }
 }
 
-/// A message.
-#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
-#[serde(default)]
-pub struct Message {
-    /// "system", "developer", "user" or "assistant".
-    #[serde(deserialize_with = "or_default")]
-    pub role: String,
-    /// A string, or parts with a `type` and mostly a `text`.
-    pub content: Value,
+lenient! {
+    /// A message.
+    pub struct Message {
+        /// "system", "developer", "user" or "assistant".
+        pub role: String,
+        /// A string, or parts with a `type` and mostly a `text`.
+        pub content: Value,
+    }
 }
 
 impl Message {
@@ -162,17 +152,16 @@ impl Message {
     }
 }
 
-/// Thinking.
-#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
-#[serde(default)]
-pub struct ReasoningItem {
-    /// The thinking itself: parts with a `text`.
-    pub content: Value,
-    /// Its summary: parts with a `text`.
-    pub summary: Value,
-    /// OpenAI's sealed form; vLLM refuses it.
-    #[serde(deserialize_with = "or_default")]
-    pub encrypted_content: Option<String>,
+lenient! {
+    /// Thinking.
+    pub struct ReasoningItem {
+        /// The thinking itself: parts with a `text`.
+        pub content: Value,
+        /// Its summary: parts with a `text`.
+        pub summary: Value,
+        /// OpenAI's sealed form; vLLM refuses it.
+        pub encrypted_content: Option<String>,
+    }
 }
 
 impl ReasoningItem {
@@ -188,33 +177,28 @@ impl ReasoningItem {
     }
 }
 
-/// A call of a function or of a free-form tool.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
-#[serde(default)]
-pub struct FunctionCall {
-    /// The namespace, such as `mcp__echo`.
-    #[serde(deserialize_with = "or_default")]
-    pub namespace: Option<String>,
-    /// The tool.
-    #[serde(deserialize_with = "or_default")]
-    pub name: String,
-    /// The arguments as JSON in a string, not always well-formed; a free-form tool's input.
-    #[serde(alias = "input", deserialize_with = "or_default")]
-    pub arguments: String,
-    /// What ties the answer to the call.
-    #[serde(deserialize_with = "or_default")]
-    pub call_id: String,
-}
+lenient! {
+    /// A call of a function or of a free-form tool.
+    #[derive(Eq)]
+    pub struct FunctionCall {
+        /// The namespace, such as `mcp__echo`.
+        pub namespace: Option<String>,
+        /// The tool.
+        pub name: String,
+        /// The arguments as JSON in a string, not always well-formed; a free-form tool's input.
+        #[serde(alias = "input")]
+        pub arguments: String,
+        /// What ties the answer to the call.
+        pub call_id: String,
+    }
 
-/// What a tool answered.
-#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
-#[serde(default)]
-pub struct CallOutput {
-    /// The call that is answered.
-    #[serde(deserialize_with = "or_default")]
-    pub call_id: String,
-    /// A string, or parts with a `text`.
-    pub output: Value,
+    /// What a tool answered.
+    pub struct CallOutput {
+        /// The call that is answered.
+        pub call_id: String,
+        /// A string, or parts with a `text`.
+        pub output: Value,
+    }
 }
 
 impl CallOutput {
@@ -248,113 +232,84 @@ impl From<Value> for Tool {
     }
 }
 
-/// A function that the model may call.
-#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
-#[serde(default)]
-pub struct Function {
-    /// Its name.
-    #[serde(deserialize_with = "or_default")]
-    pub name: String,
-    /// What the model is told of it.
-    #[serde(deserialize_with = "or_default")]
-    pub description: Option<String>,
-    /// The JSON schema of its arguments.
-    pub parameters: Value,
-}
+lenient! {
+    /// A function that the model may call.
+    pub struct Function {
+        /// Its name.
+        pub name: String,
+        /// What the model is told of it.
+        pub description: Option<String>,
+        /// The JSON schema of its arguments.
+        pub parameters: Value,
+    }
 
-/// A namespace of functions.
-#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
-#[serde(default)]
-pub struct Namespace {
-    /// Its name, such as `mcp__echo`.
-    #[serde(deserialize_with = "or_default")]
-    pub name: String,
-    /// What the model is told of it.
-    #[serde(deserialize_with = "or_default")]
-    pub description: Option<String>,
-    /// Its tools.
-    #[serde(deserialize_with = "or_default")]
-    pub tools: Vec<Tool>,
-}
+    /// A namespace of functions.
+    pub struct Namespace {
+        /// Its name, such as `mcp__echo`.
+        pub name: String,
+        /// What the model is told of it.
+        pub description: Option<String>,
+        /// Its tools.
+        pub tools: Vec<Tool>,
+    }
 
-/// What a request cost, in tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(default)]
-pub struct Usage {
-    /// Of the prompt.
-    #[serde(deserialize_with = "or_default")]
-    pub input_tokens: u64,
-    /// Of the prompt, by origin.
-    #[serde(deserialize_with = "or_default")]
-    pub input_tokens_details: InputTokensDetails,
-    /// Of the answer, thinking included.
-    #[serde(deserialize_with = "or_default")]
-    pub output_tokens: u64,
-    /// Of the answer, by kind.
-    #[serde(deserialize_with = "or_default")]
-    pub output_tokens_details: OutputTokensDetails,
-    /// Both together.
-    #[serde(deserialize_with = "or_default")]
-    pub total_tokens: u64,
-}
+    /// What a request cost, in tokens.
+    #[derive(Copy, Eq)]
+    pub struct Usage {
+        /// Of the prompt.
+        pub input_tokens: u64,
+        /// Of the prompt, by origin.
+        pub input_tokens_details: InputTokensDetails,
+        /// Of the answer, thinking included.
+        pub output_tokens: u64,
+        /// Of the answer, by kind.
+        pub output_tokens_details: OutputTokensDetails,
+        /// Both together.
+        pub total_tokens: u64,
+    }
 
-/// Where the prompt's tokens came from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(default)]
-pub struct InputTokensDetails {
-    /// Read from the prefix cache. Over LiteLLM's bridge a 0 says nothing.
-    #[serde(deserialize_with = "or_default")]
-    pub cached_tokens: u64,
-}
+    /// Where the prompt's tokens came from.
+    #[derive(Copy, Eq)]
+    pub struct InputTokensDetails {
+        /// Read from the prefix cache. Over LiteLLM's bridge a 0 says nothing.
+        pub cached_tokens: u64,
+    }
 
-/// What the answer's tokens were.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(default)]
-pub struct OutputTokensDetails {
-    /// Thinking.
-    #[serde(deserialize_with = "or_default")]
-    pub reasoning_tokens: u64,
-}
+    /// What the answer's tokens were.
+    #[derive(Copy, Eq)]
+    pub struct OutputTokensDetails {
+        /// Thinking.
+        pub reasoning_tokens: u64,
+    }
 
-/// One event of a streamed answer, with the fields that tell what happened.
-#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
-#[serde(default)]
-pub struct StreamEvent {
-    /// What happened, such as `response.output_text.delta`.
-    #[serde(rename = "type", deserialize_with = "or_default")]
-    pub kind: String,
-    /// The event's place in the stream, from 0.
-    #[serde(deserialize_with = "or_default")]
-    pub sequence_number: Option<u64>,
-    /// New text of an item.
-    #[serde(deserialize_with = "or_default")]
-    pub delta: Option<String>,
-    /// The item that was added or is done.
-    #[serde(deserialize_with = "or_default")]
-    pub item: Option<Item>,
-    /// The whole response, in its first and last events.
-    #[serde(deserialize_with = "or_default")]
-    pub response: Option<Response>,
-}
+    /// One event of a streamed answer, with the fields that tell what happened.
+    pub struct StreamEvent {
+        /// What happened, such as `response.output_text.delta`.
+        #[serde(rename = "type")]
+        pub kind: String,
+        /// The event's place in the stream, from 0.
+        pub sequence_number: Option<u64>,
+        /// New text of an item.
+        pub delta: Option<String>,
+        /// The item that was added or is done.
+        pub item: Option<Item>,
+        /// The whole response, in its first and last events.
+        pub response: Option<Response>,
+    }
 
-/// A response object.
-#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
-#[serde(default)]
-pub struct Response {
-    /// Its id.
-    #[serde(deserialize_with = "or_default")]
-    pub id: String,
-    /// "in_progress", "completed", "incomplete" or "failed".
-    #[serde(deserialize_with = "or_default")]
-    pub status: String,
-    /// What the model answered.
-    #[serde(deserialize_with = "or_default")]
-    pub output: Vec<Item>,
-    /// What it cost; absent before the end.
-    #[serde(deserialize_with = "or_default")]
-    pub usage: Option<Usage>,
-    /// What went wrong.
-    pub error: Value,
+    /// A response object.
+    pub struct Response {
+        /// Its id.
+        pub id: String,
+        /// "in_progress", "completed", "incomplete" or "failed".
+        pub status: String,
+        /// What the model answered.
+        pub output: Vec<Item>,
+        /// What it cost; absent before the end.
+        pub usage: Option<Usage>,
+        /// What went wrong.
+        pub error: Value,
+    }
 }
 
 /// The text of a `content`-like value: a string, or the `text` of its parts, joined by newlines.
