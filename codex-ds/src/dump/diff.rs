@@ -1,11 +1,11 @@
 //! `dump diff A B`: two requests compared item by item.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use anyhow::Result;
 use serde_json::{Value, json};
-use similar::TextDiff;
+use similar::{Algorithm, DiffOp, TextDiff, capture_diff_slices};
 
 use super::store::{self, Session};
 use super::text::{one_line, plain};
@@ -86,9 +86,21 @@ pub(super) fn run(args: &DiffArgs) -> Result<u8> {
 /// A tool, an item of the conversation or a parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Item {
-    /// What it is the same item by.
+    /// What it is. A tool has its name in it, and a call its id; what has neither is told apart from
+    /// others of its kind by what it says.
     key: String,
+    /// Which of this key it is, from 1.
+    number: usize,
     text: String,
+}
+
+impl Item {
+    fn name(&self) -> String {
+        match self.number {
+            1 => self.key.clone(),
+            number => format!("{} #{number}", self.key),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,18 +131,13 @@ struct Change {
 
 fn items(body: &Value) -> Vec<Item> {
     let mut items = Vec::new();
-    let mut seen: HashMap<String, usize> = HashMap::new();
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     let mut push = |key: String, value: &Value| {
-        // Two items that nothing tells apart are told apart by their order.
         let number = seen.entry(key.clone()).or_default();
         *number += 1;
-        let key = if *number > 1 {
-            format!("{key} #{number}")
-        } else {
-            key
-        };
         items.push(Item {
             key,
+            number: *number,
             text: readable(value),
         });
     };
@@ -193,28 +200,64 @@ fn readable(value: &Value) -> String {
     format!("{value:#}")
 }
 
-fn compare(a: &[Item], b: &[Item]) -> Vec<Change> {
-    let place = |items: &[Item]| -> HashMap<String, usize> {
-        items
-            .iter()
-            .enumerate()
-            .map(|(index, item)| (item.key.clone(), index))
-            .collect()
+/// Which item of `a` each of `b` is. Of those with the same key, in order, what says the same is the
+/// same; what is left between two of these is paired in order.
+fn pairs(a: &[Item], b: &[Item]) -> Vec<Option<usize>> {
+    let by_key = |items: &[Item]| {
+        let mut places: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        for (index, item) in items.iter().enumerate() {
+            places.entry(item.key.clone()).or_default().push(index);
+        }
+        places
     };
-    let (in_a, in_b) = (place(a), place(b));
+    let texts = |items: &[Item], places: &[usize]| -> Vec<String> {
+        let text = |index: &usize| items[*index].text.clone();
+        places.iter().map(text).collect()
+    };
+    let in_a = by_key(a);
+    let mut pairs = vec![None; b.len()];
+    for (key, news) in by_key(b) {
+        let Some(olds) = in_a.get(&key) else { continue };
+        let ops = capture_diff_slices(Algorithm::Myers, &texts(a, olds), &texts(b, &news));
+        for op in ops {
+            let (old, new, length) = match op {
+                DiffOp::Equal {
+                    old_index,
+                    new_index,
+                    len,
+                } => (old_index, new_index, len),
+                DiffOp::Replace {
+                    old_index,
+                    old_len,
+                    new_index,
+                    new_len,
+                } => (old_index, new_index, old_len.min(new_len)),
+                DiffOp::Delete { .. } | DiffOp::Insert { .. } => continue,
+            };
+            for step in 0..length {
+                pairs[news[new + step]] = Some(olds[old + step]);
+            }
+        }
+    }
+    pairs
+}
+
+fn compare(a: &[Item], b: &[Item]) -> Vec<Change> {
+    let pairs = pairs(a, b);
     let change = |item: &Item, kind: Kind, diff: String| Change {
-        key: item.key.clone(),
+        key: item.name(),
         kind,
         diff,
     };
     let mut changes: Vec<Change> = a
         .iter()
-        .filter(|item| !in_b.contains_key(&item.key))
-        .map(|item| change(item, Kind::Removed, item.text.clone()))
+        .enumerate()
+        .filter(|(index, _)| !pairs.contains(&Some(*index)))
+        .map(|(_, item)| change(item, Kind::Removed, item.text.clone()))
         .collect();
     let mut last = None;
-    for item in b {
-        let Some(&index) = in_a.get(&item.key) else {
+    for (item, pair) in b.iter().zip(&pairs) {
+        let Some(index) = *pair else {
             changes.push(change(item, Kind::Added, item.text.clone()));
             continue;
         };
@@ -292,5 +335,33 @@ mod tests {
         );
         assert_eq!(compare(&a, &a), []);
         assert!(text(&a, &compare(&a, &b)).contains("  -two\n"));
+    }
+
+    #[test]
+    fn a_message_in_between_changes_no_other() {
+        let said = |text: &str| json!({"role": "user", "content": text});
+        let body = |texts: &[&str]| {
+            let said: Vec<Value> = texts.iter().map(|text| said(text)).collect();
+            items(&json!({ "input": said }))
+        };
+        let found = |a: &[&str], b: &[&str]| -> Vec<(String, Kind)> {
+            compare(&body(a), &body(b))
+                .into_iter()
+                .map(|change| (change.key, change.kind))
+                .collect()
+        };
+        let all = ["one", "two", "three"];
+        assert_eq!(
+            found(&all, &["one", "new", "two", "three"]),
+            [("message user #2".to_owned(), Kind::Added)]
+        );
+        assert_eq!(
+            found(&all, &["two", "three"]),
+            [("message user".to_owned(), Kind::Removed)]
+        );
+        assert_eq!(
+            found(&all, &["one", "2", "three"]),
+            [("message user #2".to_owned(), Kind::Changed)]
+        );
     }
 }
