@@ -32,8 +32,16 @@ pub(super) fn times(analysis: &Analysis) -> String {
         ("calls", timing.calls),
     ]
     .iter()
-    .filter_map(|(name, stretch)| Some((name, stretch.chunks, stretch.length()?)))
-    .map(|(name, chunks, length)| format!("{name} {} chunks in {}", count(chunks), time(length)))
+    .filter_map(
+        |(name, stretch)| match (stretch.chunks, stretch.length()?) {
+            (1, _) => Some(format!("{name} in 1 chunk")),
+            (chunks, length) => Some(format!(
+                "{name} in {} chunks over {}",
+                count(chunks),
+                time(length)
+            )),
+        },
+    )
     .collect();
     if !split.is_empty() {
         let _ = writeln!(text, "split: {}", split.join(", "));
