@@ -416,7 +416,7 @@ fn least_ms(mut work: impl FnMut()) -> f64 {
     let times = (0..9).map(|_| {
         let start = busy();
         work();
-        (busy() - start).as_secs_f64() * 1e3
+        busy().saturating_sub(start).as_secs_f64() * 1e3
     });
     times.fold(f64::INFINITY, f64::min)
 }

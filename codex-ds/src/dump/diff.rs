@@ -262,7 +262,9 @@ fn compare(a: &[Item], b: &[Item]) -> Vec<Change> {
             continue;
         };
         if a[index].text != item.text {
-            let diff = TextDiff::from_lines(a[index].text.as_str(), item.text.as_str());
+            // With a line end behind both, neither last line is told apart for having none.
+            let [old, new] = [&a[index], item].map(|item| format!("{}\n", item.text));
+            let diff = TextDiff::from_lines(&old, &new);
             let diff = diff.unified_diff().context_radius(2).to_string();
             changes.push(change(item, Kind::Changed, diff));
         } else if last.is_some_and(|last| index < last) {

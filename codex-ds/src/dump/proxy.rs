@@ -141,7 +141,7 @@ fn passing(headers: &HeaderMap) -> HeaderMap {
 struct Rest {
     exchange: Shared,
     /// What came right behind the last piece: the end, or why there is no more.
-    behind: Option<Option<Failure>>,
+    behind: Option<Result<(), Failure>>,
     desk: Option<(Arc<Desk>, u64)>,
     /// Bytes that are still to come, where that is known. Nobody asks for more behind them, so
     /// that the end has to be noted with the last.
@@ -203,10 +203,11 @@ const TOGETHER: usize = 16 << 10;
 /// client costs a write for all of it, not one for each event. Nothing is waited for.
 async fn next(
     body: &mut Answer,
-    behind: &mut Option<Option<Failure>>,
+    behind: &mut Option<Result<(), Failure>>,
 ) -> Option<Result<Bytes, Failure>> {
     let first = match behind.take() {
-        Some(end) => end.map(Err),
+        Some(Ok(())) => None,
+        Some(Err(error)) => Some(Err(error)),
         None => body.next().await,
     };
     let Some(Ok(first)) = first else { return first };
@@ -222,11 +223,11 @@ async fn next(
                 pieces.push(piece);
             }
             Some(Some(Err(error))) => {
-                *behind = Some(Some(error));
+                *behind = Some(Err(error));
                 break;
             }
             Some(None) => {
-                *behind = Some(None);
+                *behind = Some(Ok(()));
                 break;
             }
             None => break,

@@ -4,6 +4,10 @@ use codex_ds_wire::standin::{Config, Script, StandIn};
 use super::*;
 use crate::dump::store::{Header, Request};
 
+const MAIN: Option<&str> = Some("http://router:4000/");
+const NATIVE: Option<&str> = Some("http://vllm:8000/");
+const THEIRS: Option<&str> = Some("https://elsewhere.example/llm");
+
 const BODY: &str = r#"{"model":"m","instructions":"12345678","input":[{"role":"user","content":"123456789"},{"role":"user","content":"123456789"}]}"#;
 
 async fn count(config: Config, patience: Duration) -> Result<Vec<u64>, String> {
@@ -61,9 +65,6 @@ fn only_the_profiles_own_servers_are_asked_unasked() {
         native_url: Some(url("http://vllm:8000/v1")),
         keys: Vec::new(),
     };
-    const MAIN: Option<&str> = Some("http://router:4000/");
-    const NATIVE: Option<&str> = Some("http://vllm:8000/");
-    const THEIRS: Option<&str> = Some("https://elsewhere.example/llm");
     for (upstream, path, ours, anyone) in [
         (MAIN, "/v1/responses", MAIN, MAIN),
         (MAIN, "/native/v1/responses", NATIVE, NATIVE),

@@ -257,8 +257,8 @@ fn counts(
     let _progress = ui::progress("counting tokens");
     let client = Upstream::new(&root, None)?.client().clone();
     let counter = Counter::new(client, &root, model, COUNTING);
-    let counted = super::runtime()?.block_on(counter.count(breakdown, body));
-    Ok(match counted {
+    let counts = super::runtime()?.block_on(counter.count(breakdown, body));
+    Ok(match counts {
         Ok(counts) => Some(counts),
         Err(why) => {
             if args.tokenize {

@@ -43,7 +43,8 @@ pub(super) fn times(analysis: &Analysis) -> String {
         },
     )
     .collect();
-    if !split.is_empty() {
+    // All of one kind is told by the pace.
+    if split.len() > 1 {
         let _ = writeln!(text, "split: {}", split.join(", "));
     }
     if let (Some(p50), Some(p90), Some(p99), Some(most)) = (
