@@ -19,6 +19,8 @@
 //! | [`probe`] | questions to an endpoint, answered by typed evidence |
 //! | [`validate`] | `codex-ds validate`: whether the whole works, by side effects |
 //! | [`codex`], [`app_server`] | the installed Codex, and how to ask it |
+//! | `reach` | the way to a server, and why it gave no answer |
+//! | `text`, `clock` | how numbers, tables and times look |
 //! | [`home`] | the profile's folder |
 //! | `project` | the folders of a repository that Codex reads |
 //! | [`process`] | child processes with a deadline |
@@ -32,6 +34,7 @@ use std::process::ExitCode;
 pub mod app_server;
 pub mod bench;
 pub mod cli;
+pub(crate) mod clock;
 pub mod codex;
 pub mod completions;
 pub mod demo;
@@ -51,7 +54,9 @@ pub mod man;
 pub mod probe;
 pub mod process;
 pub(crate) mod project;
+pub(crate) mod reach;
 pub mod setup;
+pub(crate) mod text;
 pub mod trust;
 pub mod ui;
 pub mod undo;

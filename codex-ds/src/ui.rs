@@ -4,6 +4,8 @@ use std::io::{IsTerminal as _, Write as _};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::error::UserError;
+
 /// Writes to standard output; colour is stripped where it is not wanted. A closed pipe is no error.
 pub fn out(text: &str) {
     let mut stdout = anstream::stdout().lock();
@@ -53,6 +55,19 @@ pub fn ask(question: &str) -> std::io::Result<Option<String>> {
 pub fn confirm(question: &str) -> std::io::Result<bool> {
     let answer = ask(&format!("{question} [y/N] "))?;
     Ok(answer.is_some_and(|a| matches!(a.to_ascii_lowercase().as_str(), "y" | "yes")))
+}
+
+/// The same; where nobody can be asked, an error that names `--yes`.
+///
+/// # Errors
+/// When nobody can be asked, or standard input cannot be read.
+pub fn agreed(question: &str) -> anyhow::Result<bool> {
+    if !can_ask() {
+        return Err(UserError::usage("cannot ask: this is not a terminal")
+            .hint("read what is above, then run it again with --yes")
+            .into());
+    }
+    Ok(confirm(question)?)
 }
 
 /// Whether [`progress`] shows anything.

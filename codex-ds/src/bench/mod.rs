@@ -36,7 +36,7 @@ use anyhow::{Context as _, Result};
 use clap::ValueEnum;
 use serde_json::json;
 
-use crate::dump::clock;
+use crate::clock;
 use crate::engine::counters::Source;
 use crate::engine::target::{self, EndpointArgs, Targets};
 use crate::error::UserError;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::compare::Comparison;
 use super::document::{Document, Row};
 use super::stats::Summary;
-use crate::dump::text::{Align, plain, table};
+use crate::text::{Align, plain, table};
 
 fn shown(summary: Option<&Summary>, digits: usize) -> String {
     summary.map_or_else(String::new, |summary| {

@@ -11,6 +11,7 @@ use serde_json::{Value as Json, json};
 
 use super::SiteArg;
 use crate::error::UserError;
+use crate::text::count;
 use crate::{exit, ui};
 
 /// Show what the memory of the two nodes holds, and what each knob does
@@ -109,17 +110,13 @@ fn text(site: &Site, fit: &Fit, knobs: &[Knob], nearest: &[Knob]) -> String {
         gib(fit.host_gib),
         "for the system and page cache",
     );
-    row(
-        "KV tokens",
-        range(&fit.tokens, |value| thousands(*value)),
-        "",
-    );
+    row("KV tokens", range(&fit.tokens, |value| count(*value)), "");
     row(
         "at full length",
         range(&fit.concurrency, |value| format!("{value:.2}")),
         &format!(
             "requests of {} tokens at once",
-            thousands(site.serve.max_model_len)
+            count(site.serve.max_model_len)
         ),
     );
     let _ = writeln!(
@@ -146,7 +143,7 @@ fn text(site: &Site, fit: &Fit, knobs: &[Knob], nearest: &[Knob]) -> String {
             text,
             "  {:<34}{:>24}{:>14}",
             format!("{} = {}", knob.key, knob.to),
-            range(&knob.fit.tokens, |value| thousands(*value)),
+            range(&knob.fit.tokens, |value| count(*value)),
             range(&knob.fit.concurrency, |value| format!("{value:.2}"))
         );
     }
@@ -164,18 +161,6 @@ fn range<T: PartialEq>(range: &RangeInclusive<T>, show: impl Fn(&T) -> String) -
     } else {
         format!("{low} – {high}")
     }
-}
-
-fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 fn as_json(fit: &Fit) -> Json {

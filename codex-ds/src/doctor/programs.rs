@@ -68,7 +68,12 @@ pub(super) async fn blocking<T: Send + 'static>(
 /// The path of the Codex that a launch starts.
 pub(super) fn codex_path(context: &Context) -> Result<PathBuf> {
     let ourselves = std::env::current_exe().ok();
-    launch::program::find(&context.home, context.path.as_deref(), ourselves.as_deref())
+    launch::program::find(
+        &context.home,
+        &launch::receipt::read(&context.home),
+        context.path.as_deref(),
+        ourselves.as_deref(),
+    )
 }
 
 /// The Codex that a launch starts, and its version.

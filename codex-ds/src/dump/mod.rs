@@ -18,7 +18,7 @@
 //! | `recorder`, `writer`, `masks`, `pieces`, `held`, `decode`, `lines` | the copy on its way to the disk |
 //! | `store` | the format of a session |
 //! | `analysis`, `tokens` | what a request comes to |
-//! | `report`, `text` | what a user reads |
+//! | `report` | what a user reads |
 //! | `view`, `follow`, `diff`, `replay`, `export` | commands on what was recorded |
 //! | `web` | the page: served, and as a file |
 //! | `profile` | what recording has to know of the profile |
@@ -33,9 +33,9 @@ use clap::Subcommand;
 
 use crate::home;
 use crate::home::HomeArg;
+use crate::{clock, text};
 
 mod analysis;
-pub(crate) mod clock;
 mod decode;
 mod diff;
 mod export;
@@ -54,7 +54,6 @@ mod report;
 pub mod server;
 pub mod store;
 pub(crate) mod tap;
-pub(crate) mod text;
 mod tokens;
 mod turn;
 mod upload;

@@ -27,7 +27,7 @@ use anyhow::{Context as _, Result};
 use clap::Subcommand;
 use serde_json::json;
 
-use crate::dump::clock;
+use crate::clock;
 use crate::engine::counters::Source;
 use crate::engine::target::{self, EndpointArgs, Target};
 use crate::error::UserError;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::run::time;
 use super::stats::{mcnemar, wilson};
 use super::store::{Outcome, Record, Results};
-use crate::dump::text::{Align, plain, table};
+use crate::text::{Align, plain, table};
 
 /// Counts of outcomes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -52,16 +52,9 @@ pub(super) fn run(args: &Args) -> Result<u8> {
             "Denied by {} in {}:\n\n{}\n\n",
             denied.rule, denied.cwd, denied.command
         ));
-        if !args.yes {
-            if !ui::can_ask() {
-                return Err(UserError::usage("cannot ask: this is not a terminal")
-                    .hint("read what is above, then run it again with --yes")
-                    .into());
-            }
-            if !ui::confirm("Let exactly this pass once, within ten minutes?")? {
-                ui::out("Not granted.\n");
-                return Ok(exit::FAILURE);
-            }
+        if !args.yes && !ui::agreed("Let exactly this pass once, within ten minutes?")? {
+            ui::out("Not granted.\n");
+            return Ok(exit::FAILURE);
         }
     }
     let granted = args.yes || !args.json;

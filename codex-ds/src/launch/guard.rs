@@ -12,22 +12,19 @@ use serde_json::Value as Json;
 use toml_edit::DocumentMut;
 
 use crate::error::UserError;
-use crate::setup::{guard_entry, plan::CONFIG, profile, receipt};
+use crate::setup::{guard_entry, plan::CONFIG, profile};
 
-/// Checks the guard of the profile in `home` with the `over` laid over it. Gives a warning where its
+/// Checks the guard of the profile in `home`, which set-up left `receipt` of, with the `over` laid
+/// over it. Gives a warning where its
 /// trust was left to the user.
 ///
 /// # Errors
 /// When the profile should have a guard, and Codex would not run it.
-pub(super) fn check(home: &Path, over: &[DocumentMut]) -> Result<Option<String>> {
-    let receipt: Json = std::fs::read(home.join(receipt::NAME))
-        .ok()
-        .and_then(|bytes| serde_json::from_slice(&bytes).ok())
-        .unwrap_or_default();
+pub(super) fn check(home: &Path, over: &[DocumentMut], receipt: &Json) -> Result<Option<String>> {
     if receipt["choices"]["no_guard"] == true {
         return Ok(None);
     }
-    let Some(fault) = fault(home, over, &receipt) else {
+    let Some(fault) = fault(home, over, receipt) else {
         return Ok(None);
     };
     if receipt["choices"]["no_trust"] == true && fault.is_trust() {
@@ -107,6 +104,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
+    use crate::launch::receipt;
 
     /// A home with a live guard, as set-up leaves it.
     fn home() -> (tempfile::TempDir, PathBuf) {
@@ -122,8 +120,12 @@ mod tests {
         (folder, home)
     }
 
+    fn checked(home: &Path, over: &[DocumentMut]) -> Result<Option<String>> {
+        check(home, over, &receipt::read(home))
+    }
+
     fn refused(home: &Path) -> String {
-        let (text, code) = crate::error::render(&check(home, &[]).unwrap_err());
+        let (text, code) = crate::error::render(&checked(home, &[]).unwrap_err());
         assert_eq!(code, crate::exit::NOT_READY);
         assert!(text.contains("codex-ds setup repairs it"), "{text}");
         text
@@ -138,7 +140,7 @@ mod tests {
     #[test]
     fn a_live_guard_passes() {
         let (_folder, home) = home();
-        assert_eq!(check(&home, &[]).unwrap(), None);
+        assert_eq!(checked(&home, &[]).unwrap(), None);
     }
 
     #[test]
@@ -202,7 +204,7 @@ mod tests {
         )
         .parse()
         .unwrap();
-        let error = check(&home, &[profile]).unwrap_err().to_string();
+        let error = checked(&home, &[profile]).unwrap_err().to_string();
         assert!(error.contains("switched off"), "{error}");
     }
 
@@ -216,7 +218,7 @@ mod tests {
                 format!("{{\"choices\": {{{choice}}}}}"),
             )
             .unwrap();
-            check(&home, &[])
+            checked(&home, &[])
         };
         assert_eq!(choose("\"no_guard\": true").unwrap(), None);
         assert!(

@@ -29,6 +29,7 @@ mod guard;
 mod pins;
 mod plan;
 pub(crate) mod program;
+pub(crate) mod receipt;
 mod sessions;
 
 use std::ffi::OsString;

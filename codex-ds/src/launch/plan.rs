@@ -9,7 +9,7 @@ use anyhow::Result;
 use super::args::{self, Scan};
 use super::config::{self, Profile};
 use super::pins::{self, Folders, Trust};
-use super::{agents_md, guard, program, sessions};
+use super::{agents_md, guard, program, receipt, sessions};
 use crate::env;
 use crate::error::UserError;
 use crate::project;
@@ -163,11 +163,12 @@ pub(crate) fn plan_with(inputs: &Inputs<'_>, overrides: &[OsString]) -> Result<L
         .map(|name| name.to_string_lossy().into_owned())
         .collect();
     let profile = config::read(inputs.home, &names)?;
-    let program = program::find(inputs.home, inputs.path, inputs.ourselves)?;
+    let receipt = receipt::read(inputs.home);
+    let program = program::find(inputs.home, &receipt, inputs.path, inputs.ourselves)?;
 
     let mut warnings = weakened(&scan);
     if scan.has_session() {
-        warnings.extend(guard::check(inputs.home, &profile.over)?);
+        warnings.extend(guard::check(inputs.home, &profile.over, &receipt)?);
     }
     let spelled = match scan.folders.last() {
         Some(folder) => inputs.cwd.join(folder),
@@ -248,6 +249,8 @@ pub(crate) fn plan_with(inputs: &Inputs<'_>, overrides: &[OsString]) -> Result<L
 struct Judged {
     /// The folder's real path.
     real: PathBuf,
+    /// The folders with a `.codex` from the project's root down to it.
+    layers: Vec<PathBuf>,
     /// The folders with a `.codex` that the user trusts, from the project's root down to it.
     trusted: Vec<PathBuf>,
     /// The folder itself: trusted if every `.codex` from the root down to it is.
@@ -266,13 +269,9 @@ impl Judged {
         }
         room &= folders.add(&self.real, self.working);
         room &= folders.add(spelled, self.working);
-        for start in [&self.real, spelled] {
-            if let Some(root) = project::folders(start).first() {
-                room &= folders.add(root, Trust::Untrusted);
-            }
-            for layer in project::layers(start) {
-                room &= folders.add(&layer, Trust::Untrusted);
-            }
+        room &= pin_project(folders, &self.real, &self.layers);
+        if spelled != self.real {
+            room &= pin_project(folders, spelled, &project::layers(spelled));
         }
         room
     }
@@ -298,18 +297,29 @@ impl Judged {
     }
 }
 
+fn pin_project(folders: &mut Folders, start: &Path, layers: &[PathBuf]) -> bool {
+    let mut room = true;
+    if let Some(root) = project::folders(start).first() {
+        room &= folders.add(root, Trust::Untrusted);
+    }
+    for layer in layers {
+        room &= folders.add(layer, Trust::Untrusted);
+    }
+    room
+}
+
 fn judge(folder: &Path, inputs: &Inputs<'_>) -> Judged {
     let real = folder
         .canonicalize()
         .unwrap_or_else(|_| folder.to_path_buf());
     let mut judged = Judged {
+        layers: project::layers(&real),
         trusted: Vec::new(),
         working: Trust::Untrusted,
         warnings: Vec::new(),
         real,
     };
-    let layers = project::layers(&judged.real);
-    for layer in &layers {
+    for layer in &judged.layers {
         let why = match inputs.trusted.standing(layer) {
             Standing::Trusted => {
                 judged.trusted.push(layer.clone());
@@ -324,7 +334,7 @@ fn judge(folder: &Path, inputs: &Inputs<'_>) -> Judged {
             layer.join(project::DOT_CODEX).display()
         ));
     }
-    if !layers.is_empty() && judged.trusted.len() == layers.len() {
+    if !judged.layers.is_empty() && judged.trusted.len() == judged.layers.len() {
         judged.working = Trust::Trusted;
     }
     judged

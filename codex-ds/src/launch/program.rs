@@ -5,18 +5,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use serde::Deserialize;
+use serde_json::Value as Json;
 
 use crate::codex::NEWEST;
 use crate::error::UserError;
-use crate::setup::receipt;
 
-/// The part of the receipt that counts here; read leniently, since launching must not depend on it.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Receipt {
-    codex: Option<Codex>,
-}
-
+/// What set-up recorded of Codex.
 #[derive(Debug, Deserialize)]
 struct Codex {
     path: PathBuf,
@@ -24,16 +18,18 @@ struct Codex {
     pinned: bool,
 }
 
-/// Finds Codex: the one that set-up was given with `--codex`, else the first on `path` that is not
+/// Finds Codex for the profile in `home`, which set-up left `receipt` of: the one that it was given with `--codex`, else the first on `path` that is not
 /// `ourselves` by another name, else the one that set-up found.
 ///
 /// # Errors
 /// When there is none, with how to install it.
-pub(crate) fn find(home: &Path, path: Option<&OsStr>, ourselves: Option<&Path>) -> Result<PathBuf> {
-    let recorded = std::fs::read(home.join(receipt::NAME))
-        .ok()
-        .and_then(|bytes| serde_json::from_slice::<Receipt>(&bytes).ok())
-        .and_then(|receipt| receipt.codex);
+pub(crate) fn find(
+    home: &Path,
+    receipt: &Json,
+    path: Option<&OsStr>,
+    ourselves: Option<&Path>,
+) -> Result<PathBuf> {
+    let recorded = Codex::deserialize(&receipt["codex"]).ok();
     if let Some(codex) = recorded.as_ref().filter(|codex| codex.pinned) {
         if codex.path.is_file() {
             return Ok(codex.path.clone());
@@ -91,7 +87,10 @@ mod tests {
                 serde_json::json!({"codex": {"path": at(file), "pinned": pinned}, "more": 1});
             fs_err::write(at("receipt.json"), json.to_string()).expect("a file");
         };
-        let find = |path: Option<&OsStr>| find(root.path(), path, Some(&at("ours/codex-ds")));
+        let find = |path: Option<&OsStr>| {
+            let receipt = crate::launch::receipt::read(root.path());
+            find(root.path(), &receipt, path, Some(&at("ours/codex-ds")))
+        };
 
         assert_eq!(find(Some(&path)).expect("on PATH"), at("bin/codex"));
         receipt(false, "recorded/codex");

@@ -19,6 +19,8 @@ use anyhow::Result;
 use codex_ds_wire::Secret;
 use reqwest::{Client, RequestBuilder, Response, Url};
 
+use crate::reach::{self, cause};
+
 pub mod conversation;
 pub mod endpoint;
 pub mod engine;
@@ -51,7 +53,7 @@ impl Target {
             anyhow::bail!("it begins with neither http:// nor https://");
         }
         Ok(Self {
-            client: crate::setup::endpoint::client(&base, None)?,
+            client: reach::client(&base, None)?,
             base,
             model: model.to_owned(),
             key,
@@ -174,13 +176,4 @@ fn excerpt(text: &str) -> String {
         None if line.is_empty() => "(nothing)".to_owned(),
         None => line,
     }
-}
-
-/// The innermost cause of an error: what reqwest wraps says nothing.
-fn cause(error: &dyn std::error::Error) -> String {
-    let mut error = error;
-    while let Some(inner) = error.source() {
-        error = inner;
-    }
-    error.to_string()
 }

@@ -7,7 +7,9 @@ use hyper_util::client::proxy::matcher::Matcher;
 use reqwest::Url;
 use tokio::net::{TcpStream, lookup_host};
 
-use super::{Failure, Target};
+use super::Target;
+pub(crate) use crate::reach::with_scheme;
+use crate::reach::{self, Unreached};
 
 /// The variables that name a proxy for a scheme, in the order in which they count.
 const HTTP: &[&str] = &["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"];
@@ -132,67 +134,36 @@ pub enum Speaks {
     Other(String),
 }
 
-/// What servers with TLS answer to plain HTTP (nginx; Go).
-const WANTS_TLS: &[&str] = &[
-    "The plain HTTP request was sent to HTTPS port",
-    "Client sent an HTTP request to an HTTPS server",
-];
-
 /// Asks what a port speaks, by the exchange itself.
 pub async fn speaks(target: &Target, limit: Duration) -> Speaks {
     // Answered by a router at once, and by everyone else with 404: no work for either.
     let path = "/health/liveliness";
     let url = format!("{}{path}", target.root());
-    let is_tls = target.base.scheme() == "https";
-    let why = match super::send(target.get(&url), limit).await {
-        Ok(response) if !is_tls && response.status() == 400 => {
+    let Ok(sent) = tokio::time::timeout(limit, target.get(&url).send()).await else {
+        return Speaks::Nothing(limit);
+    };
+    let error = match sent {
+        Ok(response) if target.base.scheme() == "http" => {
+            let status = response.status();
             let body = response.text().await.unwrap_or_default();
-            if WANTS_TLS.iter().any(|words| body.contains(words)) {
-                return Speaks::Tls;
-            }
-            return Speaks::AsExpected;
+            return if reach::wants_tls(status, &body) {
+                Speaks::Tls
+            } else {
+                Speaks::AsExpected
+            };
         }
         Ok(_) => return Speaks::AsExpected,
-        Err(Failure::Silent(limit)) => return Speaks::Nothing(limit),
-        Err(Failure::Transport(why)) => why,
-        Err(other) => return Speaks::Other(other.to_string()),
+        Err(error) => error,
     };
-    if is_tls && is_certificate(&why) {
-        return Speaks::Untrusted(why);
-    }
-    let Some(other) = with_scheme(&target.base, if is_tls { "http" } else { "https" }) else {
-        return Speaks::Other(why);
-    };
-    let Ok(other) = Target::new(other.as_str(), &target.model, None) else {
-        return Speaks::Other(why);
-    };
-    let url = format!("{}{path}", other.root());
-    match (is_tls, super::send(other.get(&url), limit).await) {
-        (true, Ok(_)) => Speaks::Plain,
-        (false, Ok(_)) => Speaks::Tls,
-        // A handshake that fails is one.
-        (false, Err(Failure::Transport(inner)))
-            if is_certificate(&inner) || inner.contains("alert") =>
-        {
-            Speaks::Tls
+    match reach::unreached(&target.base, path, &error, limit).await {
+        Unreached::Tls => Speaks::Tls,
+        Unreached::Plain => Speaks::Plain,
+        Unreached::Untrusted(why) => Speaks::Untrusted(why),
+        Unreached::Silent => Speaks::Nothing(limit),
+        Unreached::Nameless(why) | Unreached::Refused(why) | Unreached::Other(why) => {
+            Speaks::Other(why)
         }
-        _ => Speaks::Other(why),
     }
-}
-
-fn is_certificate(why: &str) -> bool {
-    why.contains("ertificate") || why.contains("UnknownIssuer")
-}
-
-/// The same address with another scheme. The port stays: it is the server that speaks something
-/// else, not another one.
-#[must_use]
-pub fn with_scheme(url: &Url, scheme: &str) -> Option<Url> {
-    let port = url.port_or_known_default()?;
-    let mut other = url.clone();
-    other.set_scheme(scheme).ok()?;
-    other.set_port(Some(port)).ok()?;
-    Some(other)
 }
 
 #[cfg(test)]
@@ -213,19 +184,5 @@ mod tests {
         ] {
             assert_eq!(is_private(host), expected, "{host}");
         }
-    }
-
-    #[test]
-    fn another_scheme_keeps_the_port() {
-        let url = |text: &str| Url::parse(text).unwrap();
-        let changed = |text, scheme| with_scheme(&url(text), scheme).map(|url| url.to_string());
-        assert_eq!(
-            changed("https://h/v1", "http").as_deref(),
-            Some("http://h:443/v1")
-        );
-        assert_eq!(
-            changed("http://h:4000/v1", "https").as_deref(),
-            Some("https://h:4000/v1")
-        );
     }
 }

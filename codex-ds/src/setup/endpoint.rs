@@ -9,6 +9,8 @@ use reqwest::{Client, StatusCode, Url};
 use serde::Deserialize;
 
 use crate::error::UserError;
+pub(crate) use crate::reach::client;
+use crate::reach::{self, Unreached};
 
 /// How long an answer may take. A model list is a look-up; a busy router still answers in seconds.
 const TIMEOUT: Duration = Duration::from_secs(15);
@@ -129,10 +131,13 @@ pub async fn probe(option: &str, url: &Url, key: Option<&Secret>) -> Result<Endp
     }
     let response = match request.send().await {
         Ok(response) => response,
-        Err(error) => return Err(unreachable(option, &client, url, &error).await.into()),
+        Err(error) => return Err(unreachable(option, url, &error).await.into()),
     };
     let status = response.status();
     let body = response.text().await.unwrap_or_default();
+    if url.scheme() == "http" && reach::wants_tls(status, &body) {
+        return Err(wants_tls(option, url).into());
+    }
     if !status.is_success() {
         return Err(refused(
             option,
@@ -177,31 +182,6 @@ pub async fn probe(option: &str, url: &Url, key: Option<&Secret>) -> Result<Endp
     })
 }
 
-/// A client for an address. `timeout` is for a whole answer; without one, each request needs its own.
-///
-/// # Errors
-/// When the system has no certificates for TLS.
-pub(crate) fn client(url: &Url, timeout: Option<Duration>) -> Result<Client> {
-    // A second installation in one process is refused, and the first one serves as well.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let mut builder = Client::builder()
-        .redirect(reqwest::redirect::Policy::none())
-        .user_agent(concat!("codex-ds/", env!("CARGO_PKG_VERSION")));
-    if let Some(timeout) = timeout {
-        builder = builder.timeout(timeout);
-    }
-    if url.scheme() == "http" {
-        // No certificate is looked at, so a machine without any is no reason to fail.
-        builder = builder.tls_certs_only([]);
-    }
-    builder.build().map_err(|error| {
-        UserError::new("cannot prepare for TLS: the system has no usable certificates")
-            .because(last_line(&chain(&error)))
-            .hint("install them (the package ca-certificates), or set SSL_CERT_FILE")
-            .into()
-    })
-}
-
 async fn kind(client: &Client, url: &Url, says_vllm: bool) -> Kind {
     #[derive(Deserialize)]
     struct Version {
@@ -225,65 +205,45 @@ fn root(url: &Url) -> String {
     url.as_str().trim_end_matches("/v1").to_owned()
 }
 
-/// The words of an error's whole chain, for telling causes apart.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = String::new();
-    let mut next = Some(error);
-    while let Some(error) = next {
-        text.push_str(&error.to_string());
-        text.push('\n');
-        next = error.source();
-    }
-    text
-}
-
-async fn unreachable(
-    option: &str,
-    client: &Client,
-    url: &Url,
-    error: &reqwest::Error,
-) -> UserError {
+async fn unreachable(option: &str, url: &Url, error: &reqwest::Error) -> UserError {
     let host = url.host_str().unwrap_or_default();
     let port = url.port_or_known_default().unwrap_or_default();
-    let why = chain(error);
     let failure = |text: String| UserError::new(format!("{option} {url}: {text}"));
-    if url.scheme() == "https" {
-        let mut plain = url.clone();
-        // Keep the port: it is the server that may not speak TLS, not another one.
-        if plain.set_scheme("http").is_ok()
-            && plain.set_port(Some(port)).is_ok()
-            && let Ok(response) = client.get(format!("{plain}/models")).send().await
-            && response.status() != StatusCode::BAD_REQUEST
-        {
-            return failure(format!("{host}:{port} speaks plain HTTP, not TLS"))
-                .hint(format!("use {option} {plain}"));
-        }
-        if error.is_connect() && (why.contains("ertificate") || why.contains("UnknownIssuer")) {
-            return failure("its certificate is not trusted".to_owned())
-                .because(last_line(&why))
-                .hint("add its authority to the system's store, or set SSL_CERT_FILE to it");
-        }
-    }
-    if error.is_timeout() {
-        return failure(format!("no answer within {} seconds", TIMEOUT.as_secs()))
-            .hint("is the host up, and is the port open from here?");
-    }
-    if why.contains("dns error") || why.contains("failed to lookup") {
-        return failure(format!("the name {host} cannot be resolved"))
-            .hint("check the spelling, or use the address itself");
-    }
-    if why.contains("refused") {
-        return failure(format!("nothing listens on {host}:{port}"))
+    let path = format!("{}/models", url.path());
+    match reach::unreached(url, &path, error, TIMEOUT).await {
+        Unreached::Plain => failure(format!("{host}:{port} speaks plain HTTP, not TLS"))
+            .hint(other_scheme(option, url, "http")),
+        Unreached::Tls => wants_tls(option, url),
+        Unreached::Untrusted(why) => failure("its certificate is not trusted".to_owned())
+            .because(why)
+            .hint("add its authority to the system's store, or set SSL_CERT_FILE to it"),
+        Unreached::Silent => failure(format!("no answer within {} seconds", TIMEOUT.as_secs()))
+            .hint("is the host up, and is the port open from here?"),
+        Unreached::Nameless(_) => failure(format!("the name {host} cannot be resolved"))
+            .hint("check the spelling, or use the address itself"),
+        Unreached::Refused(_) => failure(format!("nothing listens on {host}:{port}"))
             .hint("is the server running, and is this its port? LiteLLM's is 4000, vLLM's 8000, unless told otherwise")
-            .hint("a profile can be written without it: add --offline");
+            .hint("a profile can be written without it: add --offline"),
+        Unreached::Other(why) => failure("cannot be reached".to_owned())
+            .because(why)
+            .hint("is the address right, and is the server running?"),
     }
-    failure("cannot be reached".to_owned())
-        .because(last_line(&why))
-        .hint("is the address right, and is the server running?")
 }
 
-fn last_line(text: &str) -> String {
-    text.lines().last().unwrap_or_default().to_owned()
+fn wants_tls(option: &str, url: &Url) -> UserError {
+    let host = url.host_str().unwrap_or_default();
+    let port = url.port_or_known_default().unwrap_or_default();
+    UserError::new(format!(
+        "{option} {url}: {host}:{port} speaks TLS, not plain HTTP"
+    ))
+    .hint(other_scheme(option, url, "https"))
+}
+
+fn other_scheme(option: &str, url: &Url, scheme: &str) -> String {
+    match reach::with_scheme(url, scheme) {
+        Some(other) => format!("use {option} {other}"),
+        None => format!("use {scheme}://"),
+    }
 }
 
 fn refused(option: &str, url: &str, status: StatusCode, body: &str, with_key: bool) -> UserError {

@@ -13,6 +13,7 @@ use super::profile::Key;
 use super::verify::Verified;
 use super::{Args, mask};
 use crate::codex::{Codex, NEWEST};
+use crate::text::count;
 use crate::ui;
 
 /// The version of the `--json` output.
@@ -248,8 +249,8 @@ fn rows(done: &Done<'_>) -> Vec<(&'static str, String)> {
             format!(
                 "{}, {} tokens of context, compacts at {}{}",
                 main.model.id,
-                thousands(decisions.window.context),
-                thousands(decisions.window.compact_at),
+                count(decisions.window.context),
+                count(decisions.window.compact_at),
                 effort.unwrap_or_default(),
             ),
         ),
@@ -353,17 +354,4 @@ fn next(home: &Path) -> String {
     format!(
         "next:\n{export}  codex-ds exec \"say hello\"\n  codex-ds undo            takes all of this out again\n"
     )
-}
-
-/// `131072` as `131,072`.
-fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }

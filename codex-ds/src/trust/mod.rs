@@ -100,16 +100,9 @@ fn trust(home: &Path, args: &Args) -> Result<u8> {
     if !args.json {
         ui::out(&describe(&path, &layers));
     }
-    if ask {
-        if !ui::can_ask() {
-            return Err(UserError::usage("cannot ask: this is not a terminal")
-                .hint("read what is above, then run it again with --yes")
-                .into());
-        }
-        if !ui::confirm("Let this count?")? {
-            ui::out("Not trusted.\n");
-            return Ok(exit::FAILURE);
-        }
+    if ask && !ui::agreed("Let this count?")? {
+        ui::out("Not trusted.\n");
+        return Ok(exit::FAILURE);
     }
     let trusted = args.yes || ask;
     if trusted && !layers.is_empty() {

@@ -23,7 +23,8 @@ use anyhow::{Context as _, Result};
 use codex_ds_hook::Policy;
 use futures_util::StreamExt as _;
 
-use crate::dump::{clock, recorder};
+use crate::clock;
+use crate::dump::recorder;
 use crate::error::UserError;
 use crate::home::HomeArg;
 use crate::setup::endpoint;

@@ -23,7 +23,7 @@ pub(crate) fn shown(ms: u64) -> String {
 }
 
 /// `2026-11-30T16:05:11.123Z` (ISO 8601), as HAR wants it.
-pub(super) fn iso(ms: u64) -> String {
+pub(crate) fn iso(ms: u64) -> String {
     format!("{}.{:03}Z", shown(ms).replace(' ', "T"), ms % 1000)
 }
 
