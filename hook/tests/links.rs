@@ -251,3 +251,20 @@ fn a_link_that_is_moved_leads_where_it_led() {
         "passes"
     );
 }
+
+#[test]
+fn a_chain_of_links_that_the_kernel_does_not_follow_ends_the_analysis() {
+    let place = Place::new("chain");
+    let chain = |length: usize| {
+        let links = (0..length).map(|i| format!("ln -s l{} l{i}; ", i + 1));
+        links.collect::<String>() + "echo x > l0/a"
+    };
+    assert_eq!(place.rule(&chain(10)), "passes");
+    assert_eq!(place.rule(&chain(100)), "shell.limit");
+    // As long as a command may be: each path costs no more than the links that the kernel follows.
+    let mut long = String::new();
+    for i in 0..2_000 {
+        long.push_str(&format!("ln -s l{i} l{}; cat l{}/x; ", i + 1, i + 1));
+    }
+    assert_eq!(place.rule(&long), "shell.limit");
+}

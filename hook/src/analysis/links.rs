@@ -17,7 +17,7 @@ use crate::value::Value;
 use crate::verdict::{Denial, Eval};
 
 /// Links on the way to one file that the kernel follows (`MAXSYMLINKS`).
-const HOPS: u32 = 40;
+pub(crate) const HOPS: u32 = 40;
 
 /// A path that the script does something to.
 pub(crate) struct Touched {

@@ -43,7 +43,7 @@ impl Interpreter<'_> {
         if act == Act::Nothing || path.is_empty() {
             return Ok(());
         }
-        let full = self.behind_links(absolute(path, state), path, act);
+        let full = self.behind_links(absolute(path, state), path, act)?;
         self.judge_path(act, &full, path, &self.roots)?;
         if full.raw().starts_with('/') && !is_harmless(&full) {
             self.touch(act, path, &full, state)?;
@@ -145,21 +145,29 @@ impl Interpreter<'_> {
 
     /// The path with the links resolved that the script itself made. A link's own name, without a
     /// slash behind it, is the link where that is what the act is about.
-    fn behind_links(&self, mut full: Value, written: &Value, act: Act) -> Value {
+    fn behind_links(&self, mut full: Value, written: &Value, act: Act) -> Eval<Value> {
+        if self.symlinks.is_empty() {
+            return Ok(full);
+        }
         let name = is_about_the_name(act) && !written.raw().ends_with('/');
-        // A link may lead to another one; a circle of them leads nowhere.
-        for _ in 0..=self.symlinks.len() {
-            let found = self.symlinks.iter().find_map(|(link, target)| {
-                let rest = full.raw().strip_prefix(link.as_str())?;
-                let inside = rest.starts_with('/') || (rest.is_empty() && !name);
-                inside.then(|| Value::known(format!("{target}{rest}")))
+        for _ in 0..crate::analysis::links::HOPS {
+            let raw = full.raw();
+            let ends = raw.match_indices('/').map(|(at, _)| at);
+            let whole = (!name).then_some(raw.len());
+            let found = ends.chain(whole).find_map(|end| {
+                let target = self.symlinks.get(&raw[..end])?;
+                Some(Value::known(format!("{target}{}", &raw[end..])))
             });
             match found {
                 Some(found) if found != full => full = found,
-                _ => break,
+                _ => return Ok(full),
             }
         }
-        full
+        // The kernel follows no more either, and says so.
+        Err(Denial::new(
+            "shell.limit",
+            format!("links of {}", written.shown()),
+        ))
     }
 }
 
