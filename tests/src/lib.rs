@@ -10,6 +10,7 @@
 //! | [`vllm`] | a running vLLM on CPU, for the opt-in tests |
 //! | [`apiserver`] | a running kube-apiserver, for the opt-in tests |
 //! | [`scenario`] | the steps that most tests share |
+//! | [`mcp`] | a server of the Model Context Protocol, for a profile |
 //! | [`proxy`] | a proxy that lets nothing through and remembers who asked |
 //! | [`http`] | HTTP by hand |
 //! | [`recording`] | a `codex-ds dump` in the background |
@@ -25,6 +26,7 @@ pub mod environment;
 pub mod group;
 pub mod http;
 pub mod litellm;
+pub mod mcp;
 pub mod peers;
 pub mod proxy;
 pub mod recording;

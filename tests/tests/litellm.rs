@@ -6,29 +6,15 @@ use codex_ds_tests::scenario::{
     checks, doctor_of_the_chain, exec, make_private, obedient, one_request, server, setup_at,
     shell, wrong_checks,
 };
-use codex_ds_tests::{LiteLlm, TestEnvironment, each_codex};
+use codex_ds_tests::{LiteLlm, TestEnvironment, each_codex, mcp};
 use codex_ds_wire::standin::{Config, Model, StandIn, Turn};
 use serde_json::{Value, json};
 
-/// A server of the Model Context Protocol with one tool, `echo`.
-const ECHO_SERVER: &str = r#"
-import json, sys
-for line in sys.stdin:
-    asked = json.loads(line)
-    result = {}
-    if asked.get("method") == "initialize":
-        version = asked["params"]["protocolVersion"]
-        result = {"protocolVersion": version, "capabilities": {"tools": {}},
-                  "serverInfo": {"name": "echo", "version": "1"}}
-    elif asked.get("method") == "tools/list":
-        text = {"type": "object", "properties": {"text": {"type": "string"}}}
-        result = {"tools": [{"name": "echo", "description": "Says it again", "inputSchema": text}]}
-    elif asked.get("method") == "tools/call":
-        said = asked["params"]["arguments"]["text"]
-        result = {"content": [{"type": "text", "text": "echoed: " + said}]}
-    if "id" in asked:
-        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}), flush=True)
-"#;
+const ECHO: mcp::Tool = mcp::Tool {
+    name: "echo",
+    argument: "text",
+    answer: r#""echoed: " + said"#,
+};
 
 #[test]
 fn a_turn_goes_through_the_router_on_both_routes() {
@@ -42,7 +28,7 @@ fn a_turn_goes_through_the_router_on_both_routes() {
         let run = setup_at(env, url, &["--mcp", "none", "--api-key-file", &key]);
         assert!(run.stdout.contains("(LiteLLM)"), "{run}");
         the_bridge_keeps_instructions_and_effort(env, &vllm);
-        add_echo_server(env);
+        mcp::add(env, ECHO);
         commands_and_mcp_calls_come_back(env, &vllm, &[], "/v1/chat/completions");
         commands_and_mcp_calls_come_back(env, &vllm, &["-p", "native"], "/v1/responses");
     });
@@ -150,18 +136,6 @@ fn commands_and_mcp_calls_come_back(
     fs_err::remove_file(env.work().join("made.txt")).expect("the command made it");
     let last = requests[2].json().to_string();
     assert!(last.contains("echoed: there"), "{last}");
-}
-
-fn add_echo_server(env: &TestEnvironment) {
-    let program = env.write("echo.py", ECHO_SERVER);
-    let path = env.profile().join("config.toml");
-    let config = fs_err::read_to_string(&path).expect("set-up wrote it");
-    let config = format!(
-        "{config}\n[mcp_servers.echo]\ncommand = \"python3\"\nargs = [\"{}\"]\nrequired = true\n\
-         default_tools_approval_mode = \"approve\"\n",
-        program.display()
-    );
-    fs_err::write(path, config).expect("the profile is the test's own");
 }
 
 fn tool_names(body: &Value) -> Vec<&str> {

@@ -10,31 +10,19 @@ use std::path::Path;
 
 use codex_ds_tests::peers::{CodexVersion, pip_cache};
 use codex_ds_tests::scenario::{router, setup, setup_at, shell};
-use codex_ds_tests::{Run, TestEnvironment, each_codex};
+use codex_ds_tests::{Run, TestEnvironment, each_codex, mcp};
 use models::{Kind, script};
 use serde_json::Value;
 
 /// How many cases run side by side.
 const JOBS: &str = "2";
 
-/// A server of the Model Context Protocol with a `search` that finds one page.
-const SEARCH_SERVER: &str = r#"
-import json, sys
-for line in sys.stdin:
-    asked = json.loads(line)
-    result = {}
-    if asked.get("method") == "initialize":
-        version = asked["params"]["protocolVersion"]
-        result = {"protocolVersion": version, "capabilities": {"tools": {}},
-                  "serverInfo": {"name": "search", "version": "1"}}
-    elif asked.get("method") == "tools/list":
-        query = {"type": "object", "properties": {"query": {"type": "string"}}}
-        result = {"tools": [{"name": "search", "description": "Searches", "inputSchema": query}]}
-    elif asked.get("method") == "tools/call":
-        result = {"content": [{"type": "text", "text": "1. https://docs.vllm.ai/"}]}
-    if "id" in asked:
-        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}), flush=True)
-"#;
+/// A search that needs no internet, in the place of the profile's: it finds one page.
+const SEARCH: mcp::Tool = mcp::Tool {
+    name: "search",
+    argument: "query",
+    answer: r#""1. https://docs.vllm.ai/""#,
+};
 
 /// What a case came to in each run: its status and who made the attempt.
 struct Results {
@@ -107,7 +95,7 @@ fn a_good_model_passes() {
         env.use_codex(version);
         let server = router(script(Kind::Good, "default"));
         setup_at(&env, &server.base_url(), &["--mcp", "fetch"]);
-        add_search_server(&env);
+        mcp::add(&env, SEARCH);
         let run = validate(&env, &["--profile", "default"]);
         assert_eq!(run.code, Some(0), "{run}");
         let results = Results::of(&run);
@@ -251,22 +239,6 @@ fn environment_for_servers() -> TestEnvironment {
         }
     }
     env
-}
-
-/// A search that needs no internet, in the place of the profile's.
-fn add_search_server(env: &TestEnvironment) {
-    let program = env.write("search.py", SEARCH_SERVER);
-    let path = env.profile().join("config.toml");
-    let config = fs_err::read_to_string(&path).expect("set-up wrote it");
-    if config.contains("[mcp_servers.search]") {
-        return;
-    }
-    let config = format!(
-        "{config}\n[mcp_servers.search]\ncommand = \"python3\"\nargs = [\"{}\"]\nrequired = true\n\
-         default_tools_approval_mode = \"approve\"\n",
-        program.display()
-    );
-    fs_err::write(path, config).expect("the profile is the test's own");
 }
 
 #[test]
