@@ -22,6 +22,7 @@ pub mod block;
 pub(crate) mod decide;
 pub mod endpoint;
 pub mod guard_entry;
+pub mod hook_groups;
 mod mask;
 pub mod merge;
 pub mod plan;

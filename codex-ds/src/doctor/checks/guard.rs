@@ -17,7 +17,7 @@ use crate::doctor::live;
 use crate::doctor::programs;
 use crate::project;
 use crate::setup::receipt;
-use crate::setup::{guard_entry, plan::CONFIG, profile};
+use crate::setup::{guard_entry, hook_groups, plan::CONFIG, profile};
 use crate::trust::{Effect, Snapshot, Standing, TrustList, Weight};
 use crate::{env, file, home, process, trust};
 
@@ -482,7 +482,7 @@ async fn latency(context: Arc<Context>) -> Result<Outcome> {
             .expected(format!(
                 "less than {} ms; after {} s Codex gives up on it and runs the command",
                 SLOW.as_millis(),
-                guard_entry::TIMEOUT_SECONDS
+                hook_groups::TIMEOUT_SECONDS
             ))
             .source(line)
             .remedy("is the machine busy, or the profile on a slow disk?")
