@@ -15,11 +15,15 @@ use crate::doctor::check::{Check, Cost, Finding, Outcome};
 use crate::doctor::context::Context;
 use crate::doctor::live;
 use crate::doctor::programs;
-use crate::project;
 use crate::setup::receipt;
 use crate::setup::{guard_entry, hook_groups, plan::CONFIG, profile};
-use crate::trust::{Effect, Snapshot, Standing, TrustList, Weight};
-use crate::{env, file, home, process, trust};
+use crate::{env, process};
+
+mod program;
+mod repository;
+
+use program::installed;
+use repository::repository;
 
 const DEADLINE: Duration = Duration::from_secs(5);
 
@@ -144,98 +148,6 @@ fn policy(context: &Context) -> Outcome {
                 .source("guard.toml: classes"),
         ],
     )
-}
-
-fn installed(context: &Context) -> Outcome {
-    let recorded = recorded(context);
-    if recorded["choices"]["no_guard"] == true {
-        return Outcome::skip("set-up was told to leave the guard out");
-    }
-    let path = context.home.join(profile::HOOK);
-    let bad = |text: &str, measured: String, expected: &str| -> Outcome {
-        Finding::fail(format!("{text}: Codex would run every command unguarded"))
-            .measured(measured)
-            .expected(expected.to_owned())
-            .source(path.display().to_string())
-            .remedy("run set-up again: it installs the program")
-            .command("codex-ds setup")
-            .fixable()
-            .into()
-    };
-    let metadata = match std::fs::metadata(&path) {
-        Ok(metadata) => metadata,
-        Err(error) => {
-            return bad(
-                "the guard's program is gone",
-                error.to_string(),
-                "a program",
-            );
-        }
-    };
-    if !is_executable(&metadata) {
-        return bad(
-            "the guard's program cannot be started",
-            "it is no executable file".to_owned(),
-            "an executable file",
-        );
-    }
-    let bytes = match std::fs::read(&path) {
-        Ok(bytes) => bytes,
-        Err(error) => {
-            return bad(
-                "the guard's program cannot be read",
-                error.to_string(),
-                "a program",
-            );
-        }
-    };
-    let digest = file::sha256(&bytes);
-    let expected = recorded["files"][profile::HOOK]["sha256"].as_str();
-    if expected.is_some_and(|expected| expected != digest) {
-        return bad(
-            "the guard's program is not the one that set-up installed",
-            format!("sha256 {digest}"),
-            &format!("sha256 {}", expected.unwrap_or_default()),
-        );
-    }
-    context.version("hook", hook_version(context, &digest));
-    if beside_us().is_some_and(|ours| ours != bytes) {
-        return Finding::warn("the guard in the profile is not the one of this codex-ds")
-            .measured(format!("sha256 {digest}"))
-            .expected("the codex-ds-hook beside codex-ds")
-            .source(path.display().to_string())
-            .remedy("run set-up again: it installs the present one")
-            .command("codex-ds setup")
-            .fixable()
-            .into();
-    }
-    Outcome::pass(format!("sha256 {}…", &digest[..12]))
-}
-
-fn hook_version(context: &Context, digest: &str) -> String {
-    let version = recorded(context)["tool_version"]
-        .as_str()
-        .unwrap_or("unknown")
-        .to_owned();
-    format!("{version} ({})", &digest[..12])
-}
-
-/// The guard's program that is installed with this one.
-fn beside_us() -> Option<Vec<u8>> {
-    let ours = std::env::current_exe().ok()?.canonicalize().ok()?;
-    let name = format!("codex-ds-hook{}", std::env::consts::EXE_SUFFIX);
-    std::fs::read(ours.with_file_name(name)).ok()
-}
-
-#[cfg(unix)]
-fn is_executable(metadata: &std::fs::Metadata) -> bool {
-    use std::os::unix::fs::PermissionsExt as _;
-    metadata.is_file() && metadata.permissions().mode() & 0o111 != 0 && metadata.len() > 0
-}
-
-#[cfg(not(unix))]
-fn is_executable(metadata: &std::fs::Metadata) -> bool {
-    metadata.is_file() && metadata.len() > 0
 }
 
 async fn trusted(context: Arc<Context>) -> Result<Outcome> {
@@ -513,87 +425,4 @@ async fn denies(context: Arc<Context>) -> Result<Outcome> {
         .remedy("guard.trusted and guard.hooks-on say more; do not let a model work in this profile until this passes")
         .command("codex-ds setup")
         .into())
-}
-
-fn repository(context: &Context) -> Outcome {
-    let own = home::user_home()
-        .map(|home| home.join(project::DOT_CODEX))
-        .ok();
-    let layers: Vec<_> = project::layers(&context.cwd)
-        .into_iter()
-        .filter(|folder| {
-            let dot = folder.join(project::DOT_CODEX);
-            Some(&dot) != own.as_ref() && dot != context.home
-        })
-        .collect();
-    if layers.is_empty() {
-        return Outcome::pass("it has none");
-    }
-    let (list, _) = TrustList::load_or_empty(&context.home);
-    let mut findings = Vec::new();
-    for folder in layers {
-        let shown = trust::plain(&folder.join(project::DOT_CODEX).to_string_lossy());
-        let effects = match Snapshot::read(&folder) {
-            Ok(snapshot) => trust::effects_of(&snapshot),
-            Err(error) => {
-                findings.push(
-                    Finding::note(format!(
-                        "{shown} cannot be read whole, so it can never be trusted"
-                    ))
-                    .measured(error.to_string())
-                    .source(shown),
-                );
-                continue;
-            }
-        };
-        let lines = lines(&effects);
-        findings.push(match list.standing(&folder) {
-            Standing::Unknown => {
-                Finding::note(format!("{shown} does not count: you have not trusted it"))
-                    .measured(lines)
-                    .source(shown)
-            }
-            Standing::Changed(why) => Finding::warn(format!(
-                "{shown} does not count any more: it is not what you trusted"
-            ))
-            .measured(format!("{why}\n{lines}"))
-            .expected("the files as they were then")
-            .source(shown)
-            .remedy("look at what changed, then trust it again, or revoke it")
-            .command(format!(
-                "codex-ds trust {}",
-                shell_words::quote(&folder.to_string_lossy())
-            )),
-            Standing::Trusted if effects.iter().any(|effect| effect.weight == Weight::Danger) => {
-                Finding::warn(format!("{shown} weakens the profile, and you trust it"))
-                    .measured(lines)
-                    .expected("nothing that weakens it, or your word that it may")
-                    .source(shown)
-                    .remedy("if that was not meant, take the trust back")
-                    .command(format!(
-                        "codex-ds trust --revoke {}",
-                        shell_words::quote(&folder.to_string_lossy())
-                    ))
-            }
-            Standing::Trusted => Finding::note(format!("{shown} counts: you trust it"))
-                .measured(lines)
-                .source(shown),
-        });
-    }
-    let seen: Vec<&str> = findings
-        .iter()
-        .map(|finding| finding.text.as_str())
-        .collect();
-    Outcome::of(seen.join("; "), findings)
-}
-
-fn lines(effects: &[Effect]) -> String {
-    if effects.is_empty() {
-        return "it changes nothing".to_owned();
-    }
-    let lines: Vec<String> = effects
-        .iter()
-        .map(|effect| format!("{}: {}", effect.source, effect.text))
-        .collect();
-    lines.join("\n")
 }
