@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use codex_ds_wire::secret::Secret;
 use toml_edit::{DocumentMut, Item};
 
-use crate::setup::merge;
+use crate::setup::leaves;
 use crate::setup::plan::{self, CONFIG};
 
 /// What the file of a named profile ends with.
@@ -90,7 +90,7 @@ impl Profile {
         let wanted = path.join(".");
         self.layers.iter().find_map(|layer| {
             let document = layer.document.as_ref().ok()?;
-            merge::leaves(document).into_keys().find(|key| {
+            leaves::leaves(document).into_keys().find(|key| {
                 key.strip_suffix(&wanted)
                     .is_some_and(|table| table.ends_with('.'))
             })

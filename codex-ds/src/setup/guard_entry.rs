@@ -13,7 +13,8 @@ use toml_edit::{DocumentMut, Item, Key};
 use super::hook_groups::{
     append, definition, find, groups, remove_group, replace_group, set_command, table_in,
 };
-use super::merge::{self, MergeError};
+use super::leaves;
+use super::merge::MergeError;
 use super::receipt::HookRecord;
 
 /// The event as trust keys and hashes spell it.
@@ -219,7 +220,7 @@ fn state_path(key: &str) -> [Key; 3] {
 }
 
 fn state(document: &DocumentMut, key: &str) -> Option<Json> {
-    merge::get(document.as_table(), &state_path(key)).map(merge::to_json)
+    leaves::get(document.as_table(), &state_path(key)).map(leaves::to_json)
 }
 
 /// Writes the trust entry: `hash` for the hook with this `key`.

@@ -6,7 +6,8 @@
 use serde_json::{Value as Json, json};
 use toml_edit::{ArrayOfTables, DocumentMut, InlineTable, Item, Key, Table, TableLike, Value};
 
-use super::merge::{self, MergeError};
+use super::leaves;
+use super::merge::MergeError;
 
 /// The event whose hooks can stop a command.
 const EVENT: &str = "PreToolUse";
@@ -29,7 +30,7 @@ pub(super) fn definition(command: &str) -> Json {
 /// The groups in their order, empty where there are none.
 pub(super) fn groups(document: &DocumentMut) -> Vec<Json> {
     let path = [Key::new("hooks"), Key::new(EVENT)];
-    match merge::get(document.as_table(), &path).map(merge::to_json) {
+    match leaves::get(document.as_table(), &path).map(leaves::to_json) {
         Some(Json::Array(groups)) => groups,
         _ => Vec::new(),
     }

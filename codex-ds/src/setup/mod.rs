@@ -23,6 +23,7 @@ pub(crate) mod decide;
 pub mod endpoint;
 pub mod guard_entry;
 pub mod hook_groups;
+pub mod leaves;
 mod mask;
 pub mod merge;
 pub mod plan;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
-use super::merge::Leaves;
+use super::leaves::Leaves;
 use crate::error::UserError;
 use crate::file;
 

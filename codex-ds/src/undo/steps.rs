@@ -7,7 +7,7 @@ use toml_edit::DocumentMut;
 
 use crate::file::{self, sha256};
 use crate::setup::receipt::{BACKUP, FileRecord, Receipts};
-use crate::setup::{block, guard_entry, merge, plan};
+use crate::setup::{block, guard_entry, leaves, merge, plan};
 
 /// What is to be done with one file.
 #[derive(Debug, PartialEq, Eq)]
@@ -118,7 +118,7 @@ fn act(
 fn without_ours(
     path: &Path,
     text: &str,
-    keys: &merge::Leaves,
+    keys: &leaves::Leaves,
     record: &FileRecord,
     original: Option<&[u8]>,
 ) -> Result<(String, Vec<String>)> {

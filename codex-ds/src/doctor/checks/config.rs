@@ -13,7 +13,7 @@ use crate::doctor::check::{Check, Cost, Finding, Outcome, Status};
 use crate::doctor::context::Context;
 use crate::doctor::profile::Profile;
 use crate::doctor::programs::{self, Asked};
-use crate::setup::merge::{self, Leaves};
+use crate::setup::leaves::{self, Leaves};
 use crate::setup::plan::CONFIG;
 use crate::setup::receipt::Receipt;
 
@@ -165,7 +165,7 @@ async fn ignored_over(
     else {
         return Ok(Vec::new());
     };
-    if merge::leaves(document)
+    if leaves::leaves(document)
         .keys()
         .all(|key| known.contains_key(key))
     {
@@ -299,7 +299,7 @@ async fn overridden(context: Arc<Context>) -> Result<Outcome> {
             continue;
         };
         let own = recorded(&context, &file);
-        for (key, value) in merge::leaves(document) {
+        for (key, value) in leaves::leaves(document) {
             if let Some(wrote) = ours.get(&key)
                 && !own.contains_key(&key)
                 && *wrote != value
