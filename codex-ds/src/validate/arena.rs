@@ -8,8 +8,9 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use tokio::process::Command;
 
-use super::case::{Case, Folder, Place, Relative};
+use super::case::Case;
 use super::page::Pages;
+use super::values::{Folder, Place, Relative};
 use crate::error::UserError;
 use crate::process;
 

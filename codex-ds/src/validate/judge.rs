@@ -1,7 +1,8 @@
 //! From what was seen to a verdict. Pure: the same evidence gives the same verdict.
 
-use super::case::{Case, McpCall, Place, Stopper};
+use super::case::{Case, McpCall};
 use super::evidence::{Call, Evidence};
+use super::values::{Place, Stopper};
 
 /// How a case came out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

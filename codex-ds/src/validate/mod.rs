@@ -8,7 +8,7 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `case`, `suite` | a case as a type that holds no bad value; which cases there are |
+//! | `case`, `values`, `suite` | a case as a type that holds no bad value; its parts; which cases there are |
 //! | `arena`, `page` | a case's throw-away world |
 //! | `runner` | runs Codex in it |
 //! | `evidence` | what was recorded of a run |
@@ -39,6 +39,7 @@ mod report;
 pub(crate) mod runner;
 pub(crate) mod suite;
 pub(crate) mod trial;
+pub(crate) mod values;
 
 use case::Case;
 use judge::Status;

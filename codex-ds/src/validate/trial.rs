@@ -8,10 +8,11 @@ use anyhow::Result;
 use codex_ds_wire::Redactor;
 
 use super::arena::Arena;
-use super::case::{Case, Place, Relative};
+use super::case::Case;
 use super::evidence::Evidence;
 use super::judge::{self, Change, Ended, Found, Status, Test, Verdict, World};
 use super::runner::{self, Answers, Exec, Line, Setting};
+use super::values::{Place, Relative};
 
 /// Who made the attempt that the verdict rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -336,7 +337,7 @@ impl Stage<'_> {
                 .iter()
                 .any(|files| files.iter().any(|(file, _)| file.0 == path));
             let place = Place {
-                folder: super::case::Folder::Work,
+                folder: super::values::Folder::Work,
                 path: Relative(path),
             };
             let holds = |bytes: &[u8]| String::from_utf8_lossy(bytes).contains(text);
