@@ -212,6 +212,14 @@ fn options_with_bad_values() {
     ");
     assert_snapshot!(with(&["--context", "999999"]), @"error: --context: a context of 999999 tokens was asked for, but the server's max_model_len is 262144: ask for at most 262144, or serve with a larger --max-model-len");
     assert_snapshot!(with(&["--context", "1000"]), @"error: --context: a context of 1000 tokens is too small: Codex's prompt, one tool output and the compaction after it need 16384: ask for more, or serve with a larger --max-model-len");
+    // Said before a server is asked, which may be slow to answer, or not there.
+    let nobody = "http://127.0.0.1:9/v1";
+    for (option, value) in [("--mcp", "serch"), ("--preset", "home")] {
+        let run = env
+            .codex_ds(["setup", "--endpoint", nobody, option, value])
+            .run();
+        assert!(refused(&env, &run, 2).starts_with(&format!("error: {option} {value}: ")));
+    }
     let run = env.codex_ds(["setup", "--endpoint", "spark:4000"]).run();
     assert_snapshot!(refused(&env, &run, 2), @"
     error: --endpoint spark:4000: no http:// or https:// in front; expected http://HOST:PORT/v1
@@ -303,6 +311,11 @@ fn a_codex_that_is_too_old_too_new_or_none_at_all() {
     let missing = TestEnvironment::new();
     let run = setup_run(&missing, &endpoint).success();
     assert_snapshot!(run.normalised(&run.stderr), @"warning: there is no codex on PATH: install it with npm install --global @openai/codex@0.171.0, then run codex-ds setup again");
+    assert!(
+        run.stdout
+            .contains("next:\n  npm install --global @openai/codex@"),
+        "{run}"
+    );
     let run = setup_run(
         &missing,
         &[&endpoint[..], &["--codex", "/nowhere/codex"]].concat(),

@@ -28,6 +28,8 @@ pub(crate) struct Decided {
 
 pub(crate) async fn decide(choices: &Choices, offline: bool) -> Result<Decided> {
     let mut notes = Vec::new();
+    // What is wrong with the options is said before anybody is asked.
+    let preset = preset(choices)?;
     let key = key(choices)?;
     let secret = if offline { None } else { secret(&key)? };
     let address = choices.endpoint.as_deref().unwrap_or_default();
@@ -47,13 +49,6 @@ pub(crate) async fn decide(choices: &Choices, offline: bool) -> Result<Decided> 
         };
         UserError::usage(format!("{option}: {error}"))
     })?;
-    let preset = match &choices.preset {
-        None => Preset::Lab,
-        Some(text) => text.parse::<Preset>().map_err(|_| {
-            UserError::usage(format!("--preset {text}: unknown preset; expected lab or dev"))
-                .hint("lab refuses all that cannot be taken back; dev lets pass what a developer's own machine allows")
-        })?,
-    };
     let native_endpoint = native.as_ref().unwrap_or(&main);
     Ok(Decided {
         decisions: Decisions {
@@ -74,6 +69,17 @@ pub(crate) async fn decide(choices: &Choices, offline: bool) -> Result<Decided> 
             preset,
         },
         notes,
+    })
+}
+
+fn preset(choices: &Choices) -> Result<Preset> {
+    let Some(text) = &choices.preset else {
+        return Ok(Preset::Lab);
+    };
+    text.parse().map_err(|_| {
+        UserError::usage(format!("--preset {text}: unknown preset; expected lab or dev"))
+            .hint("lab refuses all that cannot be taken back; dev lets pass what a developer's own machine allows")
+            .into()
     })
 }
 

@@ -148,8 +148,8 @@ pub fn run(args: &Args) -> Result<u8> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let mut decided = runtime.block_on(decide::decide(&choices, args.offline))?;
     let servers = servers::wanted(&choices)?;
+    let mut decided = runtime.block_on(decide::decide(&choices, args.offline))?;
 
     let mut receipt = Receipt::new(&home);
     receipt.created_home = !home.exists();

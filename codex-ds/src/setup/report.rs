@@ -166,7 +166,7 @@ pub(super) fn done(as_json: bool, done: &Done<'_>) {
     ui::out(&done_text(done));
     warnings(home, *codex, plan, verified);
     if !verified.failed() {
-        ui::out(&next(home));
+        ui::out(&next(home, codex.is_some()));
     }
 }
 
@@ -338,7 +338,7 @@ fn warnings(home: &Path, codex: Option<&Codex>, plan: &Plan, verified: &Verified
     }
 }
 
-fn next(home: &Path) -> String {
+fn next(home: &Path, has_codex: bool) -> String {
     let is_default = crate::home::wanted(None)
         .and_then(|wanted| crate::home::real_path(&wanted))
         .is_ok_and(|wanted| wanted == home);
@@ -351,7 +351,12 @@ fn next(home: &Path) -> String {
             shell_words::quote(&home.to_string_lossy())
         )
     };
+    let install = if has_codex {
+        String::new()
+    } else {
+        format!("  npm install --global @openai/codex@{NEWEST}\n  codex-ds setup\n")
+    };
     format!(
-        "next:\n{export}  codex-ds exec \"say hello\"\n  codex-ds undo            takes all of this out again\n"
+        "next:\n{export}{install}  codex-ds exec \"say hello\"\n  codex-ds undo            takes all of this out again\n"
     )
 }

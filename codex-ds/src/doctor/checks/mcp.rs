@@ -149,7 +149,8 @@ async fn starts(context: Arc<Context>) -> Result<Outcome> {
         match (result, &server.how) {
             (Some(Ok(handshake)), _) => {
                 let info = &handshake.server_info;
-                seen.push(format!("{} ({} {})", server.name, info.name, info.version));
+                let itself = format!("{} {}", info.name, info.version);
+                seen.push(format!("{} ({})", server.name, itself.trim_end()));
             }
             (Some(Err(error)), _) => findings.push(broken(server, error)),
             (None, How::Url(url)) => findings.push(
