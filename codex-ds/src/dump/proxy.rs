@@ -6,7 +6,7 @@ use axum::body::{Body, Bytes};
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
-use futures_util::{FutureExt as _, Stream, StreamExt as _, stream};
+use futures_util::{Stream, StreamExt as _, stream};
 use serde_json::json;
 
 use super::recorder::Exchange;
@@ -83,7 +83,6 @@ pub(super) async fn forward(
     let counted = is_model_request(parts.method.as_str(), path);
     let mut rest = Rest {
         exchange,
-        behind: None,
         desk: counted.then(|| (Arc::clone(desk), n)),
         left: answer_length(&parts.method, head.status, &head.headers),
     };
@@ -140,8 +139,6 @@ fn passing(headers: &HeaderMap) -> HeaderMap {
 /// What goes along with the rest of an answer.
 struct Rest {
     exchange: Shared,
-    /// What came right behind the last piece: the end, or why there is no more.
-    behind: Option<Result<(), Failure>>,
     desk: Option<(Arc<Desk>, u64)>,
     /// Bytes that are still to come, where that is known. Nobody asks for more behind them, so
     /// that the end has to be noted with the last.
@@ -173,7 +170,7 @@ impl Rest {
 fn passed(body: Answer, rest: Rest) -> impl Stream<Item = Result<Bytes, Failure>> + Send + 'static {
     stream::unfold(Some((body, rest)), async |state| {
         let (mut body, mut rest) = state?;
-        match next(&mut body, &mut rest.behind).await {
+        match body.next().await {
             Some(Ok(bytes)) => {
                 note(&rest.exchange, |exchange| exchange.chunk(&bytes));
                 rest.sent(bytes.len());
@@ -194,49 +191,6 @@ fn passed(body: Answer, rest: Rest) -> impl Stream<Item = Result<Bytes, Failure>
             }
         }
     })
-}
-
-/// How many bytes of pieces that are there already are passed on at once.
-const TOGETHER: usize = 16 << 10;
-
-/// The next piece of a body, and behind it what is there already: a server that is faster than its
-/// client costs a write for all of it, not one for each event. Nothing is waited for.
-async fn next(
-    body: &mut Answer,
-    behind: &mut Option<Result<(), Failure>>,
-) -> Option<Result<Bytes, Failure>> {
-    let first = match behind.take() {
-        Some(Ok(())) => None,
-        Some(Err(error)) => Some(Err(error)),
-        None => body.next().await,
-    };
-    let Some(Ok(first)) = first else { return first };
-    if first.len() >= TOGETHER {
-        return Some(Ok(first));
-    }
-    let mut pieces = vec![first];
-    let mut length = pieces[0].len();
-    while length < TOGETHER {
-        match body.next().now_or_never() {
-            Some(Some(Ok(piece))) => {
-                length += piece.len();
-                pieces.push(piece);
-            }
-            Some(Some(Err(error))) => {
-                *behind = Some(Err(error));
-                break;
-            }
-            Some(None) => {
-                *behind = Some(Ok(()));
-                break;
-            }
-            None => break,
-        }
-    }
-    Some(Ok(match pieces.len() {
-        1 => pieces.remove(0),
-        _ => pieces.concat().into(),
-    }))
 }
 
 /// Asks the server for its counters and notes them.
@@ -334,39 +288,5 @@ mod tests {
         }
         let kept: Vec<String> = passing(&headers).keys().map(ToString::to_string).collect();
         assert_eq!(kept, ["x-other", "authorization"]);
-    }
-
-    #[tokio::test]
-    async fn what_is_there_goes_on_at_once_and_in_order() {
-        let piece = |text: &'static str| Ok(Bytes::from_static(text.as_bytes()));
-        let (send, receive) = tokio::sync::oneshot::channel::<()>();
-        let later = stream::once(async move {
-            let _ = receive.await;
-            piece("c")
-        });
-        let broken = || Err(Failure::from("cut"));
-        let there = stream::iter([piece("a"), piece("b")]);
-        let mut body: Answer = there.chain(later).chain(stream::iter([broken()])).boxed();
-        let mut behind = None;
-        let bytes = next(&mut body, &mut behind).await;
-        assert_eq!(bytes.expect("more").expect("bytes"), "ab");
-        send.send(()).expect("it waits");
-        let bytes = next(&mut body, &mut behind).await;
-        assert_eq!(bytes.expect("more").expect("bytes"), "c");
-        assert!(
-            next(&mut body, &mut behind)
-                .await
-                .is_some_and(|end| end.is_err())
-        );
-        assert!(next(&mut body, &mut behind).await.is_none());
-
-        let large = Bytes::from(vec![0; TOGETHER - 1]);
-        let all = stream::iter([Ok(large.clone()), Ok(large.clone()), Ok(large)]);
-        let mut body: Answer = all.boxed();
-        for length in [2 * (TOGETHER - 1), TOGETHER - 1] {
-            let bytes = next(&mut body, &mut behind).await;
-            assert_eq!(bytes.expect("more").expect("bytes").len(), length);
-        }
-        assert!(next(&mut body, &mut behind).await.is_none());
     }
 }
