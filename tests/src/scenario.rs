@@ -185,12 +185,24 @@ pub fn wrong_checks(run: &Run) -> Vec<String> {
         .collect()
 }
 
+/// Makes `file` a program.
+///
+/// # Panics
+/// When it is not there.
+pub fn make_executable(file: &Path) {
+    set_mode(file, 0o755);
+}
+
 /// Makes `file` readable by its owner alone.
 ///
 /// # Panics
 /// When it is not there.
 pub fn make_private(file: &Path) {
+    set_mode(file, 0o600);
+}
+
+fn set_mode(file: &Path, mode: u32) {
     use std::os::unix::fs::PermissionsExt as _;
-    fs_err::set_permissions(file, std::fs::Permissions::from_mode(0o600))
+    fs_err::set_permissions(file, std::fs::Permissions::from_mode(mode))
         .expect("the file is the test's own");
 }

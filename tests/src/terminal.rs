@@ -10,6 +10,8 @@ use crate::environment::TestEnvironment;
 use crate::group::Group;
 
 const PATIENCE: Duration = Duration::from_secs(120);
+/// How long a program that waits for keys prints nothing.
+const QUIET: Duration = Duration::from_secs(1);
 /// How long a key may take to show.
 const AGAIN: Duration = Duration::from_secs(2);
 
@@ -89,6 +91,14 @@ impl Terminal {
             "{text:?} did not come; there is\n{}",
             plain(&self.seen)
         );
+    }
+
+    /// Waits until nothing more is printed for a while: a program that has just asked something may
+    /// first throw away what was typed before.
+    pub fn settle(&mut self) {
+        while let Ok(chunk) = self.output.recv_timeout(QUIET) {
+            self.take(&chunk);
+        }
     }
 
     /// Types `keys` until `text` comes: a program that has just drawn itself may not listen yet.

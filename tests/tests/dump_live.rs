@@ -2,6 +2,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
+use std::time::Duration;
 
 use codex_ds_tests::http;
 use codex_ds_tests::recording::{Background, recording};
@@ -144,6 +145,7 @@ fn the_terminal_interface_is_wrapped_and_its_terminal_restored() {
         );
         let mut terminal = Terminal::start(env, &command);
         terminal.wait_for("Open restricted");
+        terminal.settle();
         terminal.press("\r", "Ask Codex to do anything");
         terminal.press("how is it", "how is it");
         terminal.press("\r", "Fine weather today.");
@@ -169,5 +171,30 @@ fn the_terminal_interface_is_wrapped_and_its_terminal_restored() {
                 .iter()
                 .any(|request| request.json().to_string().contains("how is it"))
         );
+    });
+}
+
+#[test]
+fn who_tells_the_dump_to_end_tells_codex_and_gets_the_report() {
+    each_codex(|_, env| {
+        let stalls = Turn::text("one two three").fault(Fault::Stall { after: 3 });
+        let server = router(vec![stalls.stays()]);
+        setup(env, &server, &[]);
+        for signal in [Signal::INT, Signal::TERM] {
+            let before = server.model_requests().len();
+            let args = ["dump", "--", "exec", "--skip-git-repo-check", "wait for it"];
+            let mut dump = Background::start(env.codex_ds(args).into_command());
+            dump.line("wait for it");
+            // Codex is in the middle of the turn.
+            assert!(server.wait_for(before + 1, Duration::from_secs(120)));
+            dump.signal(signal);
+            let ended = dump.ended();
+            assert!(ended.stdout.contains("session 20"), "{ended:?}");
+            if signal == Signal::INT {
+                // Once: at a second signal Codex would not tidy up.
+                assert!(ended.stderr.contains("turn interrupted"), "{ended:?}");
+                assert_eq!(ended.code, Some(1), "{ended:?}");
+            }
+        }
     });
 }

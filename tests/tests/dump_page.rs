@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use codex_ds_tests::recording::recording;
+use codex_ds_tests::scenario::make_executable;
 use codex_ds_tests::{Run, TestEnvironment, http};
 use serde_json::{Value, json};
 
@@ -73,6 +74,38 @@ fn the_page_is_live_and_for_those_alone_who_were_given_it() {
     for address in [&address, &recorder] {
         assert_eq!(listens_on(address), "0100007F", "127.0.0.1 alone");
     }
+    assert_eq!(dump.interrupt().code, Some(0));
+}
+
+#[test]
+fn the_page_is_opened_where_that_is_wanted() {
+    let mut env = TestEnvironment::new();
+    let opened = env.root().join("opened");
+    let made = env.program("mkfifo", [&opened]).run().success();
+    assert_eq!(made.stderr, "");
+    let shim = format!("#!/bin/sh\necho \"$1\" > '{}'\n", opened.display());
+    let name = if cfg!(target_os = "macos") {
+        "open"
+    } else {
+        "xdg-open"
+    };
+    let shim = env.write(format!("shims/{name}"), &shim);
+    make_executable(&shim);
+    let path = format!("{}:/usr/bin:/bin", env.root().join("shims").display());
+    env.set("PATH", path);
+    let (dump, _) = recording(&env, &["--open"]);
+    let page = dump.earlier("page: ");
+    // Waits until the browser is there.
+    let asked = fs_err::read_to_string(&opened).unwrap();
+    assert_eq!(page, format!("page: {}", asked.trim_end()));
+    assert_eq!(dump.interrupt().code, Some(0));
+
+    // Without a browser it is said, and the page is there all the same.
+    env.set("PATH", env.root().join("nowhere"));
+    let (dump, _) = recording(&env, &["--open"]);
+    assert!(dump.earlier("cannot open a browser").contains("by hand"));
+    let (address, path) = place(&dump.earlier("page: "));
+    assert!(http::get(&address, &path).starts_with("HTTP/1.1 200 "));
     assert_eq!(dump.interrupt().code, Some(0));
 }
 

@@ -23,6 +23,8 @@ use crate::error::UserError;
 
 /// The most bytes that wait for the disk.
 const WAITING: usize = 8 << 20;
+/// How long the start waits for the first line.
+const FIRST_LINE: Duration = Duration::from_secs(2);
 /// What a message costs beside its bytes, about.
 const MESSAGE: usize = 256;
 
@@ -130,6 +132,9 @@ impl Recorder {
     pub fn start(folder: &Path, header: &Header, options: WriterOptions) -> Result<Self> {
         let (path, file) = new_file(folder, header.started_ms)?;
         let recorder = Self::over(Box::new(file), path, header, options)?;
+        // Without its first line it is no session for whoever looks at it now. A disk that hangs
+        // holds up the start no longer than this.
+        let _ = recorder.flush(FIRST_LINE);
         Ok(recorder)
     }
 
