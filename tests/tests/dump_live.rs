@@ -121,9 +121,12 @@ fn what_the_end_of_the_recording_cuts_off_is_not_the_clients_doing() {
 
     // A killed one leaves what it wrote.
     let (mut dump, _client) = in_the_middle(&env, &server.base_url());
+    let show = || env.codex_ds(["dump", "show"]).run().success();
+    // The copy is written by a thread that lets everything else go first.
+    assert!((0..1000).any(|_| show().stdout.contains("request 1: ")));
     dump.signal(Signal::KILL);
     assert_eq!(dump.ended().code, None);
-    let shown = env.codex_ds(["dump", "show"]).run().success();
+    let shown = show();
     assert!(shown.stdout.contains("1 requests have no end"), "{shown}");
     assert!(
         shown.stdout.contains("request 1: POST /v1/responses"),
