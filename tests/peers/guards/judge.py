@@ -15,7 +15,7 @@ import sys
 import time
 
 HOME = "/home/dev"
-CWD = HOME + "/work/llm-serve"
+CWD = os.path.join(HOME, "work", "llm-serve")
 ROUNDS = 100
 # Every which line of our own larger corpus the others judge: they take up to 0.1 s each.
 SAMPLE = 20
